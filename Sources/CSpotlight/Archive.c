@@ -55,8 +55,11 @@ bool spotlight_archive_read(
     if (!readNumber(archive, &entity) || !readNumber(archive, &difference)) return false;
     if (!readNumber(archive, &length) || !readNumber(archive, &titleLength)) return false;
     if (entity > UINT16_MAX || length > UINT32_MAX || titleLength > UINT16_MAX) return false;
+    if (entity >= (uint64_t)archive->entityCount || !archive->indexed[entity]) return false;
     archive->object += (difference >> 1) ^ -(difference & 1);
     int64_t place = archive->number & ((1 << SPOTLIGHT_CHUNK_BITS) - 1);
+    // Two parts may have the same number.
+    if (alive[place / 64] >> (place % 64) & 1) return false;
     documents[place] = (struct spotlight_document){
       .object = (int64_t)archive->object,
       .length = (uint32_t)length,

@@ -54,7 +54,9 @@ static void addPart(
     compound->parts[compound->partCount - 1].beginsSegment |= beginsSegment;
     return;
   }
-  if (compound->partCount >= PARTS_MAX) return;
+  // There is room for one part more than eight words have, by which `readWord` sees that the last
+  // word has too many.
+  if (compound->partCount > PARTS_MAX) return;
   compound->parts[compound->partCount++] =
     (struct part){start, from, beginsSegment, beginsWord};
 }

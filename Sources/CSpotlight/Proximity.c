@@ -9,7 +9,7 @@ static const double proximity = 0.25;
 // Returns how far apart two phrases are in a document: 1 where the second one follows the first.
 // A phrase before the other one is one place farther.
 static int distance(
-  const Fts5ExtensionApi *api, Fts5Context *context, int first, int second, int *out
+  const Fts5ExtensionApi *api, Fts5Context *context, int first, int second, int64_t *out
 ) {
   Fts5PhraseIter at, other;
   int column, offset, otherColumn, otherOffset;
@@ -19,12 +19,14 @@ static int distance(
     result = api->xPhraseFirst(context, second, &other, &otherColumn, &otherOffset);
   }
   if (result != SQLITE_OK) return result;
-  int best = 0;
+  int64_t best = 0;
   while (column >= 0 && otherColumn >= 0) {
     bool isAfter = otherColumn > column || (otherColumn == column && otherOffset >= offset);
     if (column == otherColumn) {
-      int between = isAfter
-        ? otherOffset - offset - length + 1 : offset - otherOffset - otherLength + 2;
+      // The offsets of a damaged index may be of any size.
+      int64_t between = isAfter
+        ? (int64_t)otherOffset - offset - length + 1
+        : (int64_t)offset - otherOffset - otherLength + 2;
       // Phrases that overlap are the same words.
       if (between > 0 && (best == 0 || between < best)) best = between;
     }
@@ -50,11 +52,11 @@ int proximity_add(
   for (int word = 0; word + 1 < matched->words; word++) {
     double added = proximity_most(search, matched, word);
     if (added <= 0) continue;
-    int apart = 0;
+    int64_t apart = 0;
     int result =
       distance(api, context, matched->first[word], matched->first[word + 1], &apart);
     if (result != SQLITE_OK) return result;
-    if (apart > 0) *total += added / apart;
+    if (apart > 0) *total += added / (double)apart;
   }
   return SQLITE_OK;
 }

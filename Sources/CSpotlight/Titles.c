@@ -2,7 +2,9 @@
 #include "Hits.h"
 
 void title_add(struct title *title, int size, int offset) {
-  for (int place = offset; place < offset + size && place < 64; place++) {
+  // FTS5 computes offsets from differences, which a damaged index has of any size.
+  if (offset < 0 || size <= 0) return;
+  for (int place = offset; place < 64 && place - offset < size; place++) {
     title->covered |= (uint64_t)1 << place;
   }
   if (offset != title->expected) return;

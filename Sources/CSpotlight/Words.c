@@ -80,6 +80,11 @@ static bool isExact(const char *word, int32_t size) {
   return count < 2 || count > SPOTLIGHT_WORD_LETTERS_MAX;
 }
 
+bool spotlight_is_collected(const char *word, int32_t size) {
+  return size > 0 && size <= 4 * SPOTLIGHT_WORD_LETTERS_MAX && word[0] != SPOTLIGHT_START_MARK
+    && !isExact(word, size);
+}
+
 int words_collect(struct spotlight_words *words, const char *word, int32_t size) {
   if (size > 4 * SPOTLIGHT_WORD_LETTERS_MAX || word[0] == SPOTLIGHT_START_MARK) return SQLITE_OK;
   uint64_t mark = hash(word, size);
@@ -88,11 +93,12 @@ int words_collect(struct spotlight_words *words, const char *word, int32_t size)
   *slot = mark;
   if (isExact(word, size)) return SQLITE_OK;
   if (words->capacity - words->size <= size) {
-    int32_t capacity = 2 * words->capacity + size + 1024;
+    int64_t capacity = 2 * (int64_t)words->capacity + size + 1024;
+    if (capacity > INT32_MAX) return SQLITE_TOOBIG;
     char *bytes = realloc(words->bytes, (size_t)capacity);
     if (!bytes) return SQLITE_NOMEM;
     words->bytes = bytes;
-    words->capacity = capacity;
+    words->capacity = (int32_t)capacity;
   }
   memcpy(words->bytes + words->size, word, (size_t)size);
   words->size += size;

@@ -78,7 +78,8 @@ static int32_t normalize(
   const UNormalizer2 *form, const UChar *text, int32_t length, UChar **out
 ) {
   UErrorCode status = U_ZERO_ERROR;
-  int32_t capacity = length * 3 + 32;
+  // ICU's lengths are 32 bits.
+  int32_t capacity = length > (INT32_MAX - 32) / 3 ? INT32_MAX : length * 3 + 32;
   *out = malloc((size_t)capacity * sizeof(UChar));
   if (!*out) return -1;
   int32_t needed = unorm2_normalize(form, text, length, *out, capacity, &status);
@@ -125,6 +126,7 @@ int32_t unicode_fold(
   const char *text, int32_t length, int flags, char *out, int32_t capacity
 ) {
   pthread_once(&once, start);
+  if (length == INT32_MAX) return -1;
   int32_t ascii = 0;
   while (ascii < length && (unsigned char)text[ascii] < 0x80) ascii++;
   if (ascii == length) {
@@ -187,6 +189,7 @@ int unicode_collate(const char *a, int32_t aLength, const char *b, int32_t bLeng
 
 int32_t unicode_sort_key(const char *text, int32_t length, unsigned char *out, int32_t capacity) {
   pthread_once(&once, start);
+  if (length == INT32_MAX) return -1;
   UChar stack[256];
   UChar *wide = stack;
   // One code unit for each byte is enough for any UTF-8.
@@ -220,9 +223,10 @@ static UBool continues(const void *context, int32_t steps) {
 
 // Converts UTF-8 to UTF-16 in a growing buffer. Returns the length, or -1 if memory is short.
 static int32_t toUTF16(const char *text, int32_t length, UChar **buffer, int32_t *capacity) {
+  if (length == INT32_MAX) return -1;
   // One code unit for each byte is enough for any UTF-8.
   if (*capacity < length + 1) {
-    UChar *grown = realloc(*buffer, (size_t)(length + 1) * sizeof(UChar));
+    UChar *grown = realloc(*buffer, ((size_t)length + 1) * sizeof(UChar));
     if (!grown) return -1;
     *buffer = grown;
     *capacity = length + 1;

@@ -28,7 +28,9 @@ int32_t unicode_transliterate(
   int32_t capacity
 ) {
   // A code unit for each byte is enough for any UTF-8, and a reading has few letters for each.
-  int32_t wideCapacity = 8 * length + 64, count = 0, bytes = 0;
+  int32_t count = 0, bytes = 0;
+  // ICU's lengths are 32 bits.
+  int32_t wideCapacity = length > (INT32_MAX - 64) / 8 ? INT32_MAX : 8 * length + 64;
   UChar *wide = malloc((size_t)wideCapacity * sizeof(UChar));
   if (!wide) return -1;
   UErrorCode status = U_ZERO_ERROR;

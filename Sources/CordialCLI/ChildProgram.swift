@@ -1,4 +1,5 @@
 import Glibc
+import Transport
 
 /// A program that reads a file on its standard input and writes another one on its standard output.
 struct ChildProgram {
@@ -16,19 +17,18 @@ struct ChildProgram {
   ///   - output: The path of its output, which must not exist.
   /// - Throws: `InputError` if it cannot be run, or does not exit with 0.
   func run(input: String, output: String) throws {
-    var actions = unsafe posix_spawn_file_actions_t()
-    unsafe posix_spawn_file_actions_init(&actions)
-    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-    unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input, O_RDONLY, 0)
-    let flags = O_WRONLY | O_CREAT | O_EXCL
-    unsafe posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, flags, 0o600)
+    let source = unsafe open(input, O_RDONLY | O_CLOEXEC)
+    let target = unsafe open(output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    defer {
+      for descriptor in [source, target] where descriptor >= 0 { close(descriptor) }
+    }
+    guard source >= 0, target >= 0 else {
+      let reason = unsafe String(cString: strerror(errno))
+      throw InputError(message: "The files of \(path) cannot be opened: \(reason)")
+    }
     // Where this process ignores the end of its children, the system reports no exit code.
     signal(SIGCHLD, SIG_DFL)
-    var child: pid_t = 0
-    let name = unsafe strdup(path)
-    defer { unsafe free(name) }
-    var arguments = unsafe [name, nil]
-    let code = unsafe posix_spawnp(&child, path, &actions, nil, &arguments, environ)
+    let (child, code) = ProgramStart.start(path, [], input: source, output: target)
     guard code == 0 else {
       throw InputError(
         message: "\(path) cannot be run: \(unsafe String(cString: strerror(code)))"
@@ -92,7 +92,7 @@ final class LineFile {
   /// - Throws: `InputError` if it cannot be created.
   init(_ path: String) throws {
     self.path = path
-    descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+    descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw InputError(message: "\(path) cannot be created") }
   }
 

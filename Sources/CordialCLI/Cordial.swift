@@ -48,6 +48,7 @@ struct CordialProgram: AsyncParsableCommand {
     signal(SIGPIPE, SIG_IGN)
     do {
       var command = try parseAsRoot()
+      try DescriptorLimit.check()
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
       } else {
@@ -96,7 +97,7 @@ extension TransportError {
     switch code {
     case .insecureFolder: "Name a folder of your own, like one made by: mktemp -d"
     case .cannotConnect: path.map { "Start it with: cordial serve STORE --socket \($0)" }
-    case .alreadyServed, .cannotListen, .invalidPath: nil
+    case .alreadyServed, .cannotListen, .invalidPath, .tooFewDescriptors: nil
     }
   }
 }

@@ -150,8 +150,6 @@ public final class Container: Sendable {
 
   private let closing = Mutex<Task<Void, any Error>?>(nil)
 
-  private static let memoryStores = Atomic<UInt32>(1)
-
   /// Opens stores that share a model.
   ///
   /// - Parameters:
@@ -256,8 +254,7 @@ public final class Container: Sendable {
       let mode: StoreContainer.Mode
       switch profile.location(of: description) {
       case .memory:
-        let number = memoryStores.add(1, ordering: .relaxed).newValue
-        (container, mode) = (try StoreContainer.inMemory(number: number), .inMemory)
+        (container, mode) = (try StoreContainer.inMemory(), .inMemory)
       case .folder(let path):
         let absolute = path.hasPrefix("/") ? path : "\(SystemFacts.workingFolder)/\(path)"
         container = StoreContainer(path: absolute)

@@ -62,6 +62,11 @@ package final class Engine: Sendable {
     log: Logger,
     migrating: (MigrationProgress) -> Void = { _ in }
   ) throws(StoreError) {
+    do throws(TransportError) {
+      try DescriptorLimit.check()
+    } catch {
+      throw StoreError(.cannotOpen, error.message, hint: error.hint.map { .text($0) })
+    }
     var environment = StoreEnvironment.system
     environment.mergePolicies = mergePolicies
     environment.computedValues = computedValues
@@ -85,13 +90,20 @@ package final class Engine: Sendable {
       )
     }
     if let mismatch = store.mismatch { log.error("\(mismatch.message)") }
+    if let reason = store.readOnlyReason { log.warning("\(reason)") }
     indexFolder =
-      store.isReadOnly ? try StoreContainer.inMemory(number: SystemFacts.randomNumber()) : nil
+      store.isReadOnly ? try StoreContainer.inMemory() : nil
     let path = (indexFolder ?? container).indexPath(of: indexDelegate)
     let delegateVersion = indexDelegate?.version
-    let index = SearchIndex(path: path, model: store.model, delegateVersion: delegateVersion) {
-      try StoreDocuments(store: store, layout: IndexLayout(store.model))
-    }
+    let index = SearchIndex(
+      path: path,
+      model: store.model,
+      delegateVersion: delegateVersion,
+      whenDamaged: { damage in
+        log.warning("The index was damaged and is being rebuilt", metadata: ["damage": "\(damage)"])
+      },
+      makeSource: { try StoreDocuments(store: store, layout: IndexLayout(store.model)) }
+    )
     let loop = loop ?? TransportLoop()
     do {
       service = try Service(

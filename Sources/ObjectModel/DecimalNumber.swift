@@ -38,7 +38,10 @@ package struct DecimalNumber: Comparable {
 
   /// Reads a number that may have an exponent.
   package init?(exponential text: String) {
-    let parts = text.split(omittingEmptySubsequences: false) { $0 == "e" || $0 == "E" }
+    guard text.utf8.count <= 2 * Self.lengthMax else { return nil }
+    let parts = text.split(maxSplits: 2, omittingEmptySubsequences: false) {
+      $0 == "e" || $0 == "E"
+    }
     guard let plain = parts.first, parts.count <= 2,
       let exponent = parts.count > 1 ? Int(parts[1]) : 0
     else { return nil }
@@ -46,13 +49,13 @@ package struct DecimalNumber: Comparable {
   }
 
   private init?(plain: String, exponent: Int) {
-    let parts = plain.split(separator: ".", omittingEmptySubsequences: false)
-    let fraction = parts.count > 1 ? parts[1] : ""
-    guard let digits = BigInt(String(parts[0] + fraction)), exponent.magnitude <= Self.exponentMax,
-      plain.utf8.count <= Self.lengthMax
-    else {
+    // Reading takes time that is quadratic in the length.
+    guard plain.utf8.count <= Self.lengthMax, exponent.magnitude <= Self.exponentMax else {
       return nil
     }
+    let parts = plain.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
+    let fraction = parts.count > 1 ? parts[1] : ""
+    guard let digits = BigInt(String(parts[0] + fraction)) else { return nil }
     let scale = fraction.utf8.count - exponent
     self.init(scale < 0 ? digits * Self.power(-scale) : digits, scale: max(scale, 0))
   }

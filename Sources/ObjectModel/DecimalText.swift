@@ -10,7 +10,12 @@ package enum DecimalText {
     var rest = Array(text.utf8)[...]
     let negative = rest.first == UInt8(ascii: "-")
     if negative { rest = rest.dropFirst() }
-    let parts = rest.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    // A text of points alone would be as many parts.
+    let parts = rest.split(
+      separator: UInt8(ascii: "."),
+      maxSplits: 2,
+      omittingEmptySubsequences: false
+    )
     guard parts.count <= 2, !rest.isEmpty,
       parts.allSatisfy({ part in
         !part.isEmpty && part.allSatisfy { 0x30...0x39 ~= $0 }

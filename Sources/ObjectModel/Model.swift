@@ -111,6 +111,20 @@ package final class Model: Sendable {
     return ObjectKey(entity: kind, object: object)
   }
 
+  /// Returns the key of an object that a table, a reference or a client names.
+  ///
+  /// Only the log has objects of retired entities. A number of one of their ranges, which an
+  /// external client may store and any client may send, is that of no object.
+  ///
+  /// - Parameters:
+  ///   - entity: The number of an entity of this model.
+  ///   - object: The number of an object.
+  /// - Returns: As `key`, but never a retired entity.
+  package func storedKey(_ entity: Int, _ object: Int64) -> ObjectKey {
+    let key = key(entity, object)
+    return hasEntity(key.entity) ? key : ObjectKey(entity: entity, object: object)
+  }
+
   /// Returns the number of the retired entity that had a slot; nil for the slot 0 of each family.
   private func retiredEntity(of slot: Int) -> Int? {
     guard slot > 0 else { return nil }
@@ -119,7 +133,8 @@ package final class Model: Sendable {
 
   /// Returns whether objects of one entity are objects of another: the same entity or an ancestor.
   package func isKind(_ entity: Int, of other: Int) -> Bool {
-    entity == other || entities[entity - 1].familyPosition.ancestors.contains(other)
+    entity == other
+      || hasEntity(entity) && entities[entity - 1].familyPosition.ancestors.contains(other)
   }
 
   /// The slots by entity name, for entities in a family and for entities with a slot other than 0.
@@ -156,11 +171,12 @@ package final class Model: Sendable {
   }
 
   /// Returns whether a number that the log has is that of an entity of this model.
-  package func hasEntity(_ number: Int) -> Bool { entities.indices.contains(number - 1) }
+  package func hasEntity(_ number: Int) -> Bool { number > 0 && number <= entities.count }
 
   /// Returns whether a number that the log has is that of a retired entity.
   package func isRetired(_ number: Int) -> Bool {
-    retired.indices.contains(number - RetiredEntity.numberMin)
+    // The difference of a damaged number could overflow.
+    number >= RetiredEntity.numberMin && number - RetiredEntity.numberMin < retired.count
   }
 }
 

@@ -81,7 +81,7 @@ package final class CommitTable {
     guard try oldestStatement.step() else {
       return StoreToken(generation: generation, number: 0, mark: 0)
     }
-    return entry(oldestStatement).token
+    return try entry(oldestStatement).token
   }
 
   /// Returns the newest retained barrier of a kind; nil without one.
@@ -92,14 +92,14 @@ package final class CommitTable {
     return try barrierStatement.step() ? entry(barrierStatement).token : nil
   }
 
-  private func entry(_ row: PreparedStatement) -> Entry {
+  private func entry(_ row: PreparedStatement) throws -> Entry {
     Entry(
       token: StoreToken(
         generation: generation,
-        number: row.integer(0),
+        number: try LogNumbers.checked(row.integer(0)),
         mark: UInt32(truncatingIfNeeded: row.integer(1))
       ),
-      lastChange: row.integer(2)
+      lastChange: try LogNumbers.checked(row.integer(2))
     )
   }
 }

@@ -20,7 +20,11 @@ package struct Follower: Sendable, Equatable {
   ///   - now: The current time, in milliseconds since 1970.
   ///   - silence: The time for which a follower may be silent, in milliseconds.
   /// - Returns: Whether the follower has expired.
-  package func isExpired(_ now: Int64, after silence: Int64) -> Bool { lastRequest + silence < now }
+  package func isExpired(_ now: Int64, after silence: Int64) -> Bool {
+    // The stored time may be any number.
+    let end = lastRequest.addingReportingOverflow(silence)
+    return !end.overflow && end.partialValue < now
+  }
 }
 
 /// The followers of a store's log, over one connection.

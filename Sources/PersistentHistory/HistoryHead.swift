@@ -1,4 +1,5 @@
 import CordialValues
+import SQLite
 
 /// The newest commit of a store, and whether unsealed changes follow it.
 package struct HistoryHead: Sendable, Equatable {
@@ -52,6 +53,23 @@ package struct HistoryHead: Sendable, Equatable {
 
   /// The head's position in the log.
   package var position: LogPosition { LogPosition(commit: number, lastChange: lastChange) }
+}
+
+/// The numbers of commits and of changes that a store can have: the next ones can be counted.
+enum LogNumbers {
+  private static let all = 0...Int64.max >> 1
+
+  /// Returns a number of the log that was read.
+  ///
+  /// - Parameter number: The number of a commit or of a change.
+  /// - Returns: The number.
+  /// - Throws: `SQLiteError` with the code `corrupt` for a number that no writer gives.
+  static func checked(_ number: Int64) throws -> Int64 {
+    guard all.contains(number) else {
+      throw SQLiteError(.corrupt, "The log has the number \(number)")
+    }
+    return number
+  }
 }
 
 /// A position in the log: after a commit, and therefore after the commit's last change.

@@ -29,7 +29,9 @@ extension HistoryLog {
       let commit = commits[current].number
       for change in row.changes(in: self.model, &names) {
         set.add(change)
-        spans[change.key] = (spans[change.key]?.lowerBound ?? commit)...commit
+        // A damaged tree may return the commits in another order.
+        let span = spans[change.key] ?? commit...commit
+        spans[change.key] = min(span.lowerBound, commit)...max(span.upperBound, commit)
       }
     }
     return (set, spans)

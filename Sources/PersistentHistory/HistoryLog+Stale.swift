@@ -75,8 +75,7 @@ extension HistoryLog {
         guard try commits.step() else { return }
         begin = commits.integer(0)
       }
-      guard let row = HistoryRow(rows) else { continue }
-      guard try body(row, begin) else { return }
+      guard try body(HistoryRow(rows), begin) else { return }
     }
   }
 }

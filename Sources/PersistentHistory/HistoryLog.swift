@@ -86,10 +86,10 @@ package final class HistoryLog {
       throw SQLiteError(.corrupt, "The log has no first entry")
     }
     return HistoryHead(
-      number: headStatement.integer(0),
+      number: try LogNumbers.checked(headStatement.integer(0)),
       mark: UInt32(truncatingIfNeeded: headStatement.integer(1)),
-      lastChange: headStatement.integer(2),
-      lastLogged: headStatement.integer(3),
+      lastChange: try LogNumbers.checked(headStatement.integer(2)),
+      lastLogged: try LogNumbers.checked(headStatement.integer(3)),
       mayDangle: headStatement.integer(4) != 0
     )
   }
@@ -268,9 +268,7 @@ package final class HistoryLog {
     defer { changesStatement.reset() }
     changesStatement.bind(after, at: 1)
     changesStatement.bind(through, at: 2)
-    while try changesStatement.step() {
-      if let row = HistoryRow(changesStatement) { try body(row) }
-    }
+    while try changesStatement.step() { try body(HistoryRow(changesStatement)) }
   }
 
   /// Calls a body with rows of the log, newest first, until the body returns false.
@@ -289,10 +287,7 @@ package final class HistoryLog {
     defer { rows.reset() }
     rows.bind(after, at: 1)
     rows.bind(through, at: 2)
-    while try rows.step() {
-      guard let row = HistoryRow(rows) else { continue }
-      guard try body(row) else { return }
-    }
+    while try rows.step(), try body(HistoryRow(rows)) {}
   }
 
   /// Returns statements for the rows of the log and for the last changes of the commits, newest
@@ -326,8 +321,8 @@ package final class HistoryLog {
     transactionsStatement.bind(limit, at: 3)
     while try transactionsStatement.step() {
       let transaction = HistoryTransaction(
-        number: transactionsStatement.integer(0),
-        lastChange: transactionsStatement.integer(1),
+        number: try LogNumbers.checked(transactionsStatement.integer(0)),
+        lastChange: try LogNumbers.checked(transactionsStatement.integer(1)),
         mark: UInt32(truncatingIfNeeded: transactionsStatement.integer(2)),
         time: transactionsStatement.integer(3),
         author: transactionsStatement.optionalText(4),

@@ -23,6 +23,7 @@ package struct HistoryPurge {
   package func step(to number: Int64) throws -> Int? {
     guard
       let oldest = try db.integer("SELECT min(number) FROM cordial_transaction")
+        .map(LogNumbers.checked)
     else { return nil }
     if oldest < number {
       let end = min(number, oldest + Self.stepRows)
@@ -43,7 +44,12 @@ package struct HistoryPurge {
       WHERE number = ?
       """,
       [oldest]
-    ) { ($0.optionalInteger(0), $0.integer(1) - 1) }
+    ) { row in
+      (
+        try row.optionalInteger(0).map(LogNumbers.checked),
+        try LogNumbers.checked(row.integer(1)) - 1
+      )
+    }
     // The newest of these changes stays, although no reader needs it: SQLite continues to number
     // from the greatest number in the table.
     guard let (first, last) = bounds, let first, first <= last else { return nil }

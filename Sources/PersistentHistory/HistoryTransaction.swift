@@ -50,11 +50,16 @@ package struct HistoryRow: Sendable {
   /// The columns of `cordial_change` that `init` reads.
   static let columns = "number, entity, object, kind, before, other, version"
 
-  /// Reads the row of a statement; nil for a row of an unknown kind.
-  init?(_ row: PreparedStatement) {
-    guard let kind = ChangeKind(rawValue: row.integer(3)) else { return nil }
+  /// Reads the row of a statement.
+  ///
+  /// - Throws: `SQLiteError` with the code `corrupt` for a row that no trigger logs; without it,
+  ///   the history would silently lack a change.
+  init(_ row: PreparedStatement) throws {
+    guard let kind = ChangeKind(rawValue: row.integer(3)) else {
+      throw SQLiteError(.corrupt, "The log has a change of the kind \(row.integer(3))")
+    }
     self.kind = kind
-    number = row.integer(0)
+    number = try LogNumbers.checked(row.integer(0))
     entity = Int(row.integer(1))
     object = row.integer(2)
     before = row.optionalText(4)

@@ -21,6 +21,14 @@ package enum LogTables {
     \(leaseTable)
     """
 
+  /// The statements of `all`, in the form in which SQLite stores them.
+  package static var statements: [String] {
+    all.split(separator: ";").map { statement in
+      String(statement.drop(while: \.isWhitespace))
+        .replacing("CREATE TABLE IF NOT EXISTS ", with: "CREATE TABLE ")
+    }
+  }
+
   /// The SQL that creates `cordial_undo`, which has a row for each group that a commit reverted.
   ///
   /// A row has the direction of the revert, 0 for undo or 1 for redo, and the changes that it made.

@@ -58,8 +58,7 @@ package final class PastTables {
     rows.bind(change, at: 1)
     while try rows.step() {
       try db.progress.check()
-      guard let row = HistoryRow(rows) else { continue }
-      try former.rewind(row, present)
+      try former.rewind(HistoryRow(rows), present)
     }
     for (number, objects) in former.objects.sorted(by: { $0.key < $1.key }) {
       let entity = model.entity(number)
@@ -226,6 +225,12 @@ private struct FormerRows {
     _ present: Present
   ) throws {
     guard model.hasEntity(row.entity) else { return }
+    // An abstract entity has link rows and moved members, but no table.
+    if model.entity(row.entity).isAbstract, ![.link, .unlink].contains(row.kind),
+      row.formerPosition == nil
+    {
+      throw SQLiteError(.corrupt, "The log has an object of an abstract entity")
+    }
     switch row.kind {
     case .insert:
       inserted = try known(row.key, present).map { (row.number, row.entity, $0) }
@@ -242,7 +247,7 @@ private struct FormerRows {
       // A commit increments the version by one with its first write, and logs the new version.
       // Sealing increments the versions of an external client's changes.
       if row.number <= sealedThrough, let version = row.version {
-        values[1] = .integer(version - 1)
+        values[1] = .integer(version &- 1)
       }
       set(row.key, to: values)
     case .link, .unlink: relink(row)
@@ -295,7 +300,7 @@ private struct FormerRows {
     let owner = model.entity(row.entity)
     guard case .relationship(let toMany)? = owner.property(named: former.property) else { return }
     guard case .linkTable(let owningEntity, let name, let owns) = toMany.storage else {
-      let member = model.key(toMany.destination, row.other)
+      let member = model.storedKey(toMany.destination, row.other)
       let column = SQLNames.positionColumn(toMany.inverse ?? "")
       let columns = Self.columns(of: model.entity(member.entity), model)
       guard let index = columns.firstIndex(of: column), var values = try known(member, present)

@@ -85,7 +85,9 @@ struct ReplacedRows {
     rows.bind(deletion, at: 1)
     defer { rows.reset() }
     var removals: [Int64] = []
-    while try rows.step(), let row = HistoryRow(rows), row.kind == .delete || row.isMemberRemoval {
+    while try rows.step(), case let row = try HistoryRow(rows),
+      row.kind == .delete || row.isMemberRemoval
+    {
       if row.isMemberRemoval, row.other == object { removals.append(row.number) }
     }
     for number in removals {

@@ -241,7 +241,10 @@ package final class UndoLog {
     of group: RevertGroup
   ) throws -> (rows: [HistoryRow], net: [HistoryChange]) {
     var rows: [HistoryRow] = []
-    let count = min(group.changes.reduce(0) { $0 + $1.count }, Self.reservedRowsMax)
+    // The ranges of a damaged table may be of any length.
+    let count = group.changes.reduce(0) { count, range in
+      min(count + min(range.count, Self.reservedRowsMax), Self.reservedRowsMax)
+    }
     rows.reserveCapacity(count)
     var changes = HistoryChanges(model: model, rows: count)
     for range in group.changes {
@@ -250,7 +253,15 @@ package final class UndoLog {
         changes.add(row)
       }
     }
-    return (rows, changes.list)
+    // What reverts them uses the entities of the keys as indices, and reads their tables.
+    let net = changes.list
+    let isSound = net.allSatisfy { change in
+      model.hasEntity(change.key.entity) && !model.entity(change.key.entity).isAbstract
+    }
+    guard isSound else {
+      throw SQLiteError(.corrupt, "A commit that can be undone has an object without a table")
+    }
+    return (rows, net)
   }
 
   /// Returns the changes of objects since groups of an author.

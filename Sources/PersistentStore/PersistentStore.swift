@@ -20,6 +20,8 @@ import SQLite
 package final class PersistentStore: Sendable {
   package let container: StoreContainer
   package let isReadOnly: Bool
+  /// The reason why the store cannot be written, whatever the mode; nil when it can be.
+  package let readOnlyReason: String?
   /// The reason why the store does not have the requested model, nil when it does.
   ///
   /// A store with a mismatch is read-only and keeps its own model.
@@ -41,9 +43,9 @@ package final class PersistentStore: Sendable {
 
   /// The number of connections for reads that stay open.
   private static let readersKept = 3
-  /// The maximum number of connections for reads of past commits, of which each one keeps the rows
-  /// that changed since.
-  private static let pastReadersMax = 4
+  /// The number of connections for reads to one for reads of past commits, of which each one keeps
+  /// the rows that changed since.
+  private static let readersToPastReader = 8
 
   /// Opens a store.
   ///
@@ -73,6 +75,9 @@ package final class PersistentStore: Sendable {
     self.container = container
     self.environment = environment
     removesFolder = mode == .inMemory
+    let isFrozen = container.hasStore && container.isOnReadOnlyFileSystem
+    readOnlyReason = isFrozen ? Self.readOnlyReason(container) : nil
+    let mode = isFrozen ? .readOnly : mode
     do {
       if let obstacle = container.obstacle { throw obstacle }
       if !container.hasStore, model == nil || mode == .readOnly { throw Self.missing(container) }
@@ -82,12 +87,14 @@ package final class PersistentStore: Sendable {
           throw StoreError(ModelError(problems: problems), in: model.name)
         }
         try container.prepare()
-        try StoreFile.create(at: container.storePath, model: model, environment: environment)
+        let isCreated = try StoreFile.create(
+          at: container.storePath,
+          model: model,
+          environment: environment
+        )
+        if isCreated { container.syncNames() }
       }
-      let needsImmutable =
-        mode == .readOnly && !container.isWritable
-      role = needsImmutable ? .immutableReader : .reader
-      if needsImmutable { try Self.checkImmutable(container) }
+      role = mode == .readOnly ? StoreConnection.readerRole(of: container) : .reader
       var facts = try StoreFile.read(at: container.storePath, role: role, requested: model)
       var mismatch: StoreError?
       if let model, model.hash != facts.model.hash {
@@ -122,7 +129,7 @@ package final class PersistentStore: Sendable {
         open: open
       )
       pastReaders = ReaderPool(
-        readersMax: min(Self.pastReadersMax, environment.readersMax),
+        readersMax: max(1, environment.readersMax / Self.readersToPastReader),
         readersKept: 1,
         open: open
       )
@@ -188,18 +195,12 @@ package final class PersistentStore: Sendable {
     )
   }
 
-  /// Checks that a database may be opened as immutable.
-  ///
-  /// SQLite reads an immutable database without locks, which is correct only while no process
-  /// writes.
-  private static func checkImmutable(_ container: StoreContainer) throws(StoreError) {
-    guard !StoreFile.hasLogFile(container.storePath) else {
-      throw StoreError(
-        .cannotOpen,
-        "\(container.path) cannot be written and has a write-ahead log, so it cannot be read",
-        hint: "Open the store once with write access, or copy it"
-      )
-    }
+  /// Returns the reason why a store on a read-only file system is only read, and what is read.
+  private static func readOnlyReason(_ container: StoreContainer) -> String {
+    let log =
+      FileSize.of([container.storePath + "-wal"]) > 0
+      ? "with the commits in its write-ahead log" : "and has no commits in a write-ahead log"
+    return "\(container.path) is on a read-only file system: it is only read, \(log)"
   }
 
   /// Names the store in an error of SQLite.
@@ -264,7 +265,7 @@ package final class PersistentStore: Sendable {
     groupEnded: @escaping @Sendable () -> Void = {}
   ) {
     guard let writer else {
-      completion(.failure(Self.readOnly))
+      completion(.failure(readOnly))
       return groupEnded()
     }
     writer.save(request, completion, groupEnded: groupEnded)
@@ -306,7 +307,7 @@ package final class PersistentStore: Sendable {
     _ completion: @escaping @Sendable (Result<Answer, StoreError>) -> Void,
     _ body: @escaping @Sendable (StoreWriter) throws -> Answer
   ) {
-    guard let writer else { return completion(.failure(Self.readOnly)) }
+    guard let writer else { return completion(.failure(readOnly)) }
     writer.perform(of: source, body, completion)
   }
 
@@ -321,11 +322,16 @@ package final class PersistentStore: Sendable {
     try writer?.synchronous()
   }
 
-  private static let readOnly = StoreError(
-    .storeReadOnly,
-    "The store is open for reading only",
-    hint: .openForWriting
-  )
+  private var readOnly: StoreError {
+    guard readOnlyReason == nil else {
+      return StoreError(.storeReadOnly, "The store is on a read-only file system")
+    }
+    return StoreError(
+      .storeReadOnly,
+      "The store is open for reading only",
+      hint: .openForWriting
+    )
+  }
   private static let unsealed = StoreError(
     .storeReadOnly,
     "Another program wrote to the store, and a read-only process cannot seal its changes",

@@ -6,11 +6,12 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// A check of a store: the file, relationships, counts, derived values, and the log against the
-/// rows.
+/// A check of a store: the file, its schema, relationships, counts, derived values, and the log
+/// against the rows.
 package struct StoreVerification {
   let snapshot: StoreSnapshot
   private var problems: [JSONValue] = []
+  private var foreign: [JSONValue] = []
   /// The maximum number of reported problems.
   static let problemsMax = 1000
 
@@ -31,14 +32,15 @@ package struct StoreVerification {
 
   /// Runs all checks.
   ///
-  /// - Returns: `{token, checked, problems}`: the position, the number of objects, and the
-  ///   problems.
+  /// - Returns: `{token, checked, problems, foreign?}`: the position, the number of objects, the
+  ///   problems, and what other programs added to the schema.
   /// - Throws: `SQLiteError` where the file cannot be read.
   /// - Complexity: Linear in the store and its log.
   package mutating func run() throws -> JSONValue {
     // The file, the log, each entity, and what concerns several.
     let stepCount = model.concreteEntities.count + 3
     try checkFile()
+    try checkSchema()
     try work.report(1, of: stepCount)
     let audit = try LogAudit(snapshot)
     try work.report(2, of: stepCount)
@@ -66,10 +68,11 @@ package struct StoreVerification {
       try each(sql, entity, property, "derived", "\(property) is not the value of its expression")
     }
     try checkTransactions()
-    return [
-      "token": .string(snapshot.token.description), "checked": .integer(checked),
-      "problems": .array(problems),
+    let found: [JSONMember] = [
+      JSONMember("token", .string(snapshot.token.description)),
+      JSONMember("checked", .integer(checked)), JSONMember("problems", .array(problems)),
     ]
+    return .object(foreign.isEmpty ? found : found + [JSONMember("foreign", .array(foreign))])
   }
 
   func table(_ entity: EntityDescription) -> String { SQLNames.quoted(entity.name) }
@@ -127,6 +130,28 @@ package struct StoreVerification {
     while try snapshot.interruptingCalls({ try rows.step() }) {
       let text = rows.text(0)
       if text != "ok" { add("file", text) }
+    }
+  }
+
+  /// Compares the schema with the one of the model: another program may have changed it while this
+  /// process has the store open.
+  private mutating func checkSchema() throws {
+    let rows = try snapshot.statement(SchemaComparison.Part.query)
+    defer { rows.reset() }
+    var parts: [SchemaComparison.Part] = []
+    while try rows.step() { parts.append(SchemaComparison.Part(rows)) }
+    let version = try snapshot.statement(
+      "SELECT value FROM \(StoreMetadata.table) WHERE name = ?"
+    )
+    defer { version.reset() }
+    version.bind(StoreMetadata.triggers.rawValue, at: 1)
+    let triggers = try version.step() ? version.optionalText(0) : nil
+    let schema = SchemaComparison(parts, model, triggers: triggers)
+    for difference in schema.differences {
+      add("schema", "The schema differs: \(difference.clause)")
+    }
+    foreign = schema.foreign.prefix(Self.problemsMax).map { part in
+      ["what": .string(part.kind), "name": .string(part.name)]
     }
   }
 
@@ -319,6 +344,15 @@ package struct StoreVerification {
       """
     )
     if backwards != 0 { add("history", "\(backwards) commits end before their predecessors") }
+    let entities = model.entities.map(\.number) + model.retired.map(\.description.number)
+    let known = entities.map(String.init)
+    let unknown = try integer(
+      """
+      SELECT count(*) FROM cordial_change WHERE kind NOT BETWEEN 0 AND 4
+        OR entity NOT IN (0, \(known.joined(separator: ", ")))
+      """
+    )
+    if unknown != 0 { add("history", "\(unknown) changes are of no known kind or entity") }
     let head = snapshot.head
     if head.lastLogged != head.lastChange {
       add("history", "The log ends at \(head.lastLogged), its newest commit at \(head.lastChange)")

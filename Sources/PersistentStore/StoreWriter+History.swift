@@ -111,6 +111,8 @@ extension StoreWriter {
 
   /// Reclaims unused disk space.
   ///
+  /// Where a reader needs the log, the store's file shrinks when that reader has ended.
+  ///
   /// - Parameter work: What stops it, until the new pages are written.
   /// - Throws: `storeFull` when the disk has less free space than the store takes; `storeBusy`;
   ///   `Interrupted`.
@@ -121,8 +123,8 @@ extension StoreWriter {
       try db.progress.stopping(by: work.interruption) {
         try db.interruptingCalls { try db.execute("VACUUM") }
       }
-      try db.checkpoint()
-      writeAheadLog.wasEmptied()
+      // All saves would wait for the reader too.
+      if try db.withoutWaiting({ try db.emptyLog() }) { writeAheadLog.wasEmptied() }
     }
   }
 

@@ -79,7 +79,9 @@ final class StoreWriter {
         && db.hasTable("cordial_lease")
     }
     if !isComplete { try queue.write { db in try db.execute(LogTables.late) } }
-    try Self.replaceTriggers(queue, model)
+    if !facts.hasTriggers {
+      try queue.write { db in try StoreFile.replaceTriggers(model, db) }
+    }
     (log, commits, history, undoLog, tables, statements) = try queue.use { db in
       try ComputedAttributes.add(to: db, model: model, facts.computing)
       let log = try HistoryLog(db, model: model)
@@ -96,27 +98,6 @@ final class StoreWriter {
       )
     }
     try rebuildTexts()
-  }
-
-  /// Replaces the triggers that an earlier version of Cordial created.
-  private static func replaceTriggers(_ queue: SQLiteQueue, _ model: Model) throws {
-    let kept = try queue.use { db in try StoreMetadata.triggers.value(db) }
-    guard kept != LogTriggers.formatVersion else { return }
-    try queue.use { db in
-      try db.transaction(.immediate) {
-        // Another process may have replaced the triggers already.
-        guard try StoreMetadata.triggers.value(db) != LogTriggers.formatVersion else { return }
-        for entity in model.entities {
-          for name in StoreSchema.triggerNames(of: entity, model) {
-            try db.execute("DROP TRIGGER IF EXISTS \(name)")
-          }
-          for trigger in LogTriggers.triggers(for: entity, in: model) {
-            try db.execute(trigger)
-          }
-        }
-        try StoreMetadata.triggers.set(LogTriggers.formatVersion, db)
-      }
-    }
   }
 
   /// Rebuilds text that was folded by another ICU version, as one commit without an author.
@@ -483,6 +464,20 @@ final class StoreWriter {
   /// A checkpoint that waits for a reader keeps other processes from writing meanwhile.
   func close() throws {
     try queue.use { db in try db.withoutWaiting { try db.checkpoint() } }
+  }
+
+  /// Empties a large write-ahead log, unless another connection is in the way.
+  ///
+  /// - Returns: Whether the log is still large.
+  func shrinkLog() -> Bool {
+    guard writeAheadLog.isLarge else { return false }
+    do {
+      let isEmpty = try queue.use { db in try db.withoutWaiting { try db.emptyLog() } }
+      if isEmpty { writeAheadLog.wasEmptied() }
+    } catch {
+      // The log stays valid, and the next attempt may succeed.
+    }
+    return writeAheadLog.isLarge
   }
 
   /// Returns the value of `PRAGMA synchronous`: 2 is FULL, 1 is NORMAL.

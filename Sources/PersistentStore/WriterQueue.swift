@@ -1,6 +1,7 @@
 import DequeModule
 import Dispatch
 import Interruptions
+import SQLite
 import Synchronization
 
 /// The time for which a write waits for the lock of another process, from its arrival on.
@@ -64,6 +65,8 @@ final class WriterQueue: Sendable {
     /// Whether the queue performs requests, or a caller a save.
     var isRunning = false
     var isClosed = false
+    /// The pause before the next attempt to empty a large log, in seconds; nil without one.
+    var shrinkPause: Int?
     /// The source of the last save.
     var lastSource: Int?
 
@@ -234,9 +237,40 @@ final class WriterQueue: Sendable {
         if group.isEmpty { state.isRunning = false }
         return group
       }
-      guard !group.isEmpty else { return }
+      guard !group.isEmpty else { return shrinkLogLater() }
       perform(group)
     }
+  }
+
+  /// The greatest pause between two attempts to empty a large log, in seconds; the first one is a
+  /// second, and each one is twice as long as the one before it.
+  private static let shrinkPauseMax = 64
+
+  /// Schedules an attempt to empty a log that a reader has made large: without another commit,
+  /// nothing else would.
+  private func shrinkLogLater(after pause: Int = 1) {
+    guard writer.value.writeAheadLog.isLarge else { return }
+    let starts = state.withLock { state in
+      guard state.shrinkPause == nil, !state.isClosed else { return false }
+      state.shrinkPause = pause
+      return true
+    }
+    guard starts else { return }
+    queue.asyncAfter(deadline: .now() + .seconds(pause)) { [weak self] in self?.shrinkLog() }
+  }
+
+  private func shrinkLog() {
+    let (pause, isIdle) = state.withLock { state in
+      defer { state.shrinkPause = nil }
+      let isIdle = !state.isRunning && !state.isClosed
+      // Callers must not wait for this as for a save of another caller.
+      if isIdle { state.isRunning = true }
+      return (state.shrinkPause ?? 1, isIdle)
+    }
+    // The requests that wait are performed first.
+    guard isIdle else { return }
+    if writer.value.shrinkLog() { shrinkLogLater(after: min(2 * pause, Self.shrinkPauseMax)) }
+    run()
   }
 
   /// Processes a group; adjacent saves are one commit.

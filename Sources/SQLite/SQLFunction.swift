@@ -144,7 +144,7 @@ import GRDBSQLite
     to connection: SQLiteConnection,
     _ body: @escaping (Call) throws -> Void
   ) throws {
-    try add(name, argumentCount, SQLITE_UTF8 | SQLITE_DETERMINISTIC, connection, body)
+    try add(name, argumentCount, SQLITE_DETERMINISTIC, connection, body)
   }
 
   /// Adds a function with an effect of its own, which SQLite calls for each row.
@@ -156,7 +156,7 @@ import GRDBSQLite
     to connection: SQLiteConnection,
     _ body: @escaping (Call) throws -> Void
   ) throws {
-    try add(name, argumentCount, SQLITE_UTF8, connection, body)
+    try add(name, argumentCount, 0, connection, body)
   }
 
   private static func add(
@@ -172,7 +172,8 @@ import GRDBSQLite
       connection.database.sqliteConnection,
       name,
       argumentCount,
-      flags,
+      // Triggers, views and other SQL in the file's schema cannot call it.
+      SQLITE_UTF8 | SQLITE_DIRECTONLY | flags,
       kept.toOpaque(),
       { context, _, arguments in
         guard let context = unsafe context, let arguments = unsafe arguments,

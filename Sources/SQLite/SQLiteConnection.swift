@@ -174,7 +174,16 @@ package struct SQLiteConnection {
   }
 
   /// Moves the pages of the write-ahead log that no reader needs into the database file.
-  package func checkpoint() throws { try execute("PRAGMA wal_checkpoint(TRUNCATE)") }
+  package func checkpoint() throws { _ = try emptyLog() }
+
+  /// Moves the pages of the write-ahead log that no reader needs into the database file, and
+  /// empties the log.
+  ///
+  /// - Returns: Whether the log is empty; false where a reader needs it.
+  /// - Throws: `SQLiteError`.
+  package func emptyLog() throws -> Bool {
+    try integer("PRAGMA wal_checkpoint(TRUNCATE)") == 0
+  }
 
   /// Runs a body in which no statement waits for another connection: where one has to, it fails at
   /// once.
@@ -207,6 +216,21 @@ package struct SQLiteConnection {
   /// SQLite recompiles every statement of the connection at the statement's next run.
   package func setFiresTriggers(_ fires: Bool) throws {
     let code = unsafe sqlite_enable_triggers(database.sqliteConnection, fires ? 1 : 0)
+    guard code == 0 else { throw SQLiteError(code) }
+  }
+
+  /// Distrusts the schema of the file, which another program may have written.
+  ///
+  /// - Parameters:
+  ///   - firesTriggers: Whether statements fire the triggers of the file.
+  ///   - isDefensive: Whether SQL cannot damage the file deliberately.
+  /// - Throws: `SQLiteError`.
+  func distrustSchema(firesTriggers: Bool, isDefensive: Bool) throws {
+    let code = unsafe sqlite_distrust_schema(
+      database.sqliteConnection,
+      firesTriggers ? 1 : 0,
+      isDefensive ? 1 : 0
+    )
     guard code == 0 else { throw SQLiteError(code) }
   }
 

@@ -1,5 +1,6 @@
 import GRDB
 import GRDBSQLite
+import Glibc
 
 /// An error that SQLite reported.
 package struct SQLiteError: Error, Sendable, CustomStringConvertible {
@@ -38,6 +39,9 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
   /// The statement that failed, nil when it is not known.
   package let sql: String?
 
+  /// Whether SQLite could not open a file because the process had no file descriptor left.
+  package let lacksDescriptors: Bool
+
   /// The code without its extension.
   package var code: Code { Code(rawValue: extendedCode.rawValue & 0xFF) }
 
@@ -45,11 +49,25 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
     extendedCode = code
     self.message = message
     self.sql = sql
+    lacksDescriptors = false
   }
 
-  /// Creates the error of a result code of SQLite's C interface.
+  /// Creates the error of a result code of SQLite's C interface, at once after the failure.
   init(_ code: Int32, _ message: String? = nil, sql: String? = nil) {
-    self.init(Code(rawValue: code), message, sql: sql)
+    extendedCode = Code(rawValue: code)
+    self.message = message
+    self.sql = sql
+    lacksDescriptors = code & 0xFF == SQLITE_CANTOPEN && !Self.hasDescriptor
+  }
+
+  /// Whether the process can open another file.
+  private static var hasDescriptor: Bool {
+    let file = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+    guard file < 0 else {
+      _ = close(file)
+      return true
+    }
+    return errno != EMFILE && errno != ENFILE
   }
 
   package var description: String {

@@ -14,6 +14,17 @@ package final class SQLiteQueue: Sendable {
     package var durability = SQLiteConnection.Durability.full
     /// The size of the connection's page cache, in KiB.
     package var cacheKiB = 16384
+    /// The maximum size of a text, of a blob and of a row, in bytes; SQLite's own maximum is a
+    /// billion bytes.
+    package var valueBytesMax: Int32 = 1_000_000_000
+    /// Whether the triggers of the file fire.
+    package var firesTriggers = true
+    /// Whether SQL cannot damage the file deliberately; the writer of an index writes to FTS5's
+    /// own tables.
+    package var isDefensive = true
+    /// The greatest size in bytes that the write-ahead log keeps after its pages are copied into
+    /// the file.
+    package var logBytesMax = 16 << 20
     /// A closure that adds functions and collations to the new connection.
     package var prepare: @Sendable (SQLiteConnection) throws -> Void = { _ in }
 
@@ -26,7 +37,8 @@ package final class SQLiteQueue: Sendable {
 
   /// Opens a file.
   ///
-  /// A connection that writes creates a missing file, and sets the file to use a write-ahead log.
+  /// A connection that writes creates a missing file, which only its owner can read and write, and
+  /// sets the file to use a write-ahead log.
   /// It opens a file that cannot be written only where the log has commits, which a connection that
   /// only reads could not see.
   ///
@@ -36,6 +48,7 @@ package final class SQLiteQueue: Sendable {
   /// - Throws: `SQLiteError`.
   package init(path: String, _ options: Options) throws {
     SQLiteSetup.run()
+    if !options.isReadOnly { Self.createFile(path) }
     var configuration = Configuration()
     configuration.readonly = options.isReadOnly
     configuration.busyMode = .timeout(options.busySecondsMax)
@@ -47,6 +60,15 @@ package final class SQLiteQueue: Sendable {
     configuration.prepareDatabase { database in
       let connection = SQLiteConnection(database: database, progress: progress)
       progress.install(on: connection)
+      _ = unsafe sqlite3_limit(
+        database.sqliteConnection,
+        SQLITE_LIMIT_LENGTH,
+        options.valueBytesMax
+      )
+      try connection.distrustSchema(
+        firesTriggers: options.firesTriggers,
+        isDefensive: options.isDefensive
+      )
       try options.prepare(connection)
       try connection.execute("PRAGMA cache_size=-\(options.cacheKiB)")
     }
@@ -64,7 +86,19 @@ package final class SQLiteQueue: Sendable {
         throw SQLiteError(.readOnly, "The file cannot be written")
       }
       try connection.set(options.durability)
+      // Otherwise the log stays as long as the longest reader has made it.
+      try connection.execute("PRAGMA journal_size_limit=\(options.logBytesMax)")
     }
+  }
+
+  /// Creates a missing file for its owner only; SQLite gives the files of the log the same mode.
+  ///
+  /// SQLite meets every error again when it opens the file. An existing file is not opened here:
+  /// closing it would release the locks that this process has on it.
+  private static func createFile(_ path: String) {
+    guard path.hasPrefix("/") else { return }
+    let file = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    if file >= 0 { _ = Glibc.close(file) }
   }
 
   /// Returns whether the write-ahead log of the file at a path has commits.

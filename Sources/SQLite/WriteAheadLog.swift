@@ -15,6 +15,12 @@ package final class WriteAheadLog {
   /// log from its beginning, after an fsync.
   package private(set) var isSlowNext = true
 
+  /// Whether the log has more pages than its file keeps, so that the owner empties it when it can.
+  package private(set) var isLarge = false
+  /// The number of pages from which the log is large: 16 MiB of pages of the usual size, as
+  /// `SQLiteQueue.Options.logBytesMax`.
+  private static let largePages: Int32 = 4096
+
   /// Observes the commits of a connection, instead of SQLite's own checkpoints.
   package init(_ connection: SQLiteConnection) {
     unsafe sqlite3_wal_hook(
@@ -24,6 +30,7 @@ package final class WriteAheadLog {
         let log = unsafe Unmanaged<WriteAheadLog>.fromOpaque(context).takeUnretainedValue()
         let isLong = pages >= WriteAheadLog.checkpointPages
         log.isSlowNext = isLong
+        log.isLarge = pages >= WriteAheadLog.largePages
         guard isLong, !log.postponesCheckpoints else { return SQLITE_OK }
         unsafe sqlite3_wal_checkpoint_v2(handle, name, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
         return SQLITE_OK
@@ -34,5 +41,8 @@ package final class WriteAheadLog {
 
   /// Records that the connection emptied the log, so that the next commit writes it from its
   /// beginning.
-  package func wasEmptied() { isSlowNext = true }
+  package func wasEmptied() {
+    isSlowNext = true
+    isLarge = false
+  }
 }

@@ -38,24 +38,32 @@ package enum DocumentArchive {
   ///   - view: The documents before.
   ///   - numbersEnd: The number that is greater than that of every document.
   ///   - boostCount: The number of values of each document that change scores.
+  ///   - indexed: Whether an entity may have documents, by entity number; nil for any entity.
   /// - Returns: Whether the part is whole; otherwise some of its documents may be missing.
   package static func add(
     _ bytes: Span<UInt8>,
     to view: inout DocumentTable.View,
     numbersEnd: Int64,
-    boostCount: Int
+    boostCount: Int,
+    indexed: [Bool]? = nil
   ) -> Bool {
     var at = 0
     guard let hash = word(bytes, &at), hash == Self.hash(bytes, from: 8),
       let count = number(bytes, &at), count <= UInt64(partMax)
     else { return false }
+    let indexed = indexed ?? Array(repeating: true, count: 1 << 16)
     return unsafe bytes.withUnsafeBufferPointer { bytes in
-      var archive = unsafe spotlight_archive()
-      unsafe archive.bytes = bytes.baseAddress
-      unsafe (archive.size, archive.at) = (Int64(bytes.count), Int64(at))
-      unsafe (archive.left, archive.numbersEnd) = (Int64(count), numbersEnd)
-      unsafe archive.boostCount = Int32(boostCount)
-      return unsafe view.add(&archive) && archive.at == archive.size
+      unsafe indexed.withUnsafeBufferPointer { indexed in
+        var archive = unsafe spotlight_archive()
+        unsafe archive.bytes = bytes.baseAddress
+        unsafe (archive.size, archive.at) = (Int64(bytes.count), Int64(at))
+        unsafe (archive.left, archive.numbersEnd) = (Int64(count), numbersEnd)
+        unsafe (archive.indexed, archive.entityCount) = (
+          indexed.baseAddress, Int64(indexed.count)
+        )
+        unsafe archive.boostCount = Int32(boostCount)
+        return unsafe view.add(&archive) && archive.at == archive.size
+      }
     }
   }
 

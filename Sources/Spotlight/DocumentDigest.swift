@@ -36,6 +36,12 @@ package struct DocumentDigest: Sendable, Equatable {
     sum &+= Self.mixed(~Self.hash(domain))
   }
 
+  /// Adds the number of tokens of the display name.
+  mutating func add(titleLength: Int64) {
+    // The length alone is the hash of no text.
+    sum &+= Self.mixed(Self.mixed(0x7469_746C_65) ^ UInt64(bitPattern: titleLength))
+  }
+
   /// Makes the digest another one than that of any text.
   mutating func spoil() { length = -1 }
 
@@ -63,6 +69,8 @@ extension IndexLayout {
     var digest = DocumentDigest(length: 0)
     digest.add(boosts: content.boosts)
     digest.add(domain: content.domain)
+    let lengths = DocumentLengths(document: 0, title: titleLength(of: entity, content.texts))
+    digest.add(titleLength: lengths.title)
     for (field, text) in zip(fields[entity] ?? [], content.texts) {
       guard let text else { continue }
       var offset: Int64 = -1
@@ -103,12 +111,14 @@ extension IndexSnapshot {
       defer { documents.reset() }
       while try documents.step() {
         try check()
-        let key = ObjectKey(entity: Int(documents.integer(1)), object: documents.integer(2))
-        var digest = DocumentDigest(
-          length: DocumentLengths(packed: documents.integer(3)).document
-        )
+        let key = try layout.key(documents.integer(1), documents.integer(2))
+        let lengths = DocumentLengths(packed: documents.integer(3))
+        var digest = DocumentDigest(length: lengths.document)
+        digest.add(titleLength: lengths.title)
         digest.add(boosts: BoostValues.values(documents.optionalText(4)))
         digest.add(domain: documents.optionalText(5))
+        // Searches read the documents in memory.
+        if !view.has(documents.integer(0), key, lengths) { digest.spoil() }
         digests[documents.integer(0)] = (key, digest)
       }
       guard !layout.isEmpty else { return [:] }
@@ -150,6 +160,7 @@ extension IndexSnapshot {
     let words = try PreparedStatement(db, "SELECT doc, term, col, offset FROM occurrence")
     defer { words.reset() }
     let search = try PreparedStatement(db, "SELECT rowid FROM text WHERE text MATCH ?")
+    let listed = try PreparedStatement(db, "SELECT 1 FROM word WHERE text = ?")
     // The words come in their order, each with all its places.
     var known: String?
     var hash = DocumentDigest.hash("")
@@ -157,7 +168,10 @@ extension IndexSnapshot {
     func endWord() throws {
       try check()
       guard let word = known else { return }
-      for document in try documents.symmetricDifference(found(word, search)) { misread(document) }
+      // A search with typing mistakes finds listed words only.
+      let isKnown = try !Tokens.isCollected(word) || isListed(word, listed)
+      let missed = isKnown ? try documents.symmetricDifference(found(word, search)) : documents
+      for document in missed { misread(document) }
       documents.removeAll(keepingCapacity: true)
     }
     while try words.step() {
@@ -173,8 +187,16 @@ extension IndexSnapshot {
     try endWord()
   }
 
+  /// Returns whether the index lists a word for searches with typing mistakes.
+  private func isListed(_ word: String, _ listed: PreparedStatement) throws -> Bool {
+    defer { listed.reset() }
+    listed.bind(word, at: 1)
+    return try listed.step()
+  }
+
   /// Returns the documents that a search for a word of the index finds.
   private func found(_ word: String, _ search: PreparedStatement) throws -> Set<Int64> {
+    guard Tokens.isToken(word) else { return [] }
     defer { search.reset() }
     search.bind("\"\(word)\"", at: 1)
     var documents: Set<Int64> = []

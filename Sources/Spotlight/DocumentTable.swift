@@ -1,5 +1,6 @@
 package import CSpotlight
 package import CordialValues
+import SQLite
 import Synchronization
 
 /// The documents of an index in memory, by number, as ranking reads them.
@@ -41,6 +42,8 @@ package final class DocumentTable: Sendable {
     /// The position up to which later commits index nothing; nil where it is that of `position`.
     fileprivate(set) var followed: StoreToken?
     private var chunks: [DocumentChunk] = []
+    /// The chunk of all numbers without a document, which numbers far apart share.
+    private let empty: DocumentChunk
     /// The number behind the greatest number of a document.
     private(set) var numbersEnd = 0
     /// A bit for each document number: whether the document is live.
@@ -104,13 +107,37 @@ extension DocumentTable.View {
   /// Creates a view without documents.
   package init(boostCount: Int) {
     self.boostCount = boostCount
+    empty = DocumentChunk(boostCount: boostCount)
+  }
+
+  /// Adds a document that the file has.
+  ///
+  /// C code uses its number as an index, and the memory of a table depends on the greatest number.
+  ///
+  /// - Parameters:
+  ///   - document: The document; `IndexLayout.key` has checked its object.
+  ///   - numbersEnd: The number that is greater than that of every document.
+  /// - Throws: `SQLiteError` with the code `corrupt` for a document that no writer has written.
+  mutating func add(_ document: DocumentTable.AddedDocument, below numbersEnd: Int64) throws {
+    guard document.number > 0, document.number < numbersEnd, key(document.number) == nil,
+      (0...Int64(UInt32.max)).contains(document.length)
+    else {
+      throw SQLiteError(.corrupt, "The index has an invalid document \(document.number)")
+    }
+    add(document)
+  }
+
+  /// Makes room for a chunk that no other view shares.
+  private mutating func prepareChunk(_ index: Int) {
+    let missing = index + 1 - chunks.count
+    if missing > 0 { chunks.append(contentsOf: repeatElement(empty, count: missing)) }
+    if !isKnownUniquelyReferenced(&chunks[index]) { chunks[index] = DocumentChunk(chunks[index]) }
   }
 
   package mutating func add(_ document: DocumentTable.AddedDocument) {
     let number = Int(document.number)
     let (index, place) = (number / DocumentChunk.size, number % DocumentChunk.size)
-    while chunks.count <= index { chunks.append(DocumentChunk(boostCount: boostCount)) }
-    if !isKnownUniquelyReferenced(&chunks[index]) { chunks[index] = DocumentChunk(chunks[index]) }
+    prepareChunk(index)
     let data = spotlight_document(
       object: document.key.object,
       length: UInt32(clamping: document.length),
@@ -119,7 +146,8 @@ extension DocumentTable.View {
     )
     chunks[index].set(data, boosts: document.boosts, at: place)
     numbersEnd = max(numbersEnd, number + 1)
-    while alive.count <= number / 64 { alive.append(0) }
+    let missing = number / 64 + 1 - alive.count
+    if missing > 0 { alive.append(contentsOf: repeatElement(0, count: missing)) }
     alive[number / 64] |= 1 << UInt64(number % 64)
     aliveCount += 1
     aliveTokens += document.length
@@ -135,8 +163,7 @@ extension DocumentTable.View {
     var isWhole = true
     while isWhole, unsafe archive.left > 0 {
       let index = unsafe Int(archive.number) / DocumentChunk.size
-      while chunks.count <= index { chunks.append(DocumentChunk(boostCount: boostCount)) }
-      if !isKnownUniquelyReferenced(&chunks[index]) { chunks[index] = DocumentChunk(chunks[index]) }
+      prepareChunk(index)
       let words = DocumentChunk.size / 64
       let missing = (index + 1) * words - alive.count
       if missing > 0 { alive.append(contentsOf: repeatElement(0, count: missing)) }
@@ -199,6 +226,13 @@ extension DocumentTable.View {
   /// Returns the object of a live document, or nil for another number.
   package func key(_ number: Int64) -> ObjectKey? {
     document(number).map { ObjectKey(entity: Int($0.entity), object: $0.object) }
+  }
+
+  /// Returns whether a number is that of a live document of an object, with these lengths.
+  func has(_ number: Int64, _ key: ObjectKey, _ lengths: DocumentLengths) -> Bool {
+    guard let document = document(number) else { return false }
+    return ObjectKey(entity: Int(document.entity), object: document.object) == key
+      && Int64(document.length) == lengths.document && Int64(document.titleLength) == lengths.title
   }
 
   /// Returns the number of an object's document, or nil for an object without one.

@@ -50,7 +50,8 @@ extension IndexFile {
           part,
           to: &view,
           numbersEnd: position.next,
-          boostCount: layout.boostCount
+          boostCount: layout.boostCount,
+          indexed: layout.indexed
         )
       }
       guard isWhole else { return nil }

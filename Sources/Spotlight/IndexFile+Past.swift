@@ -62,6 +62,7 @@ extension IndexFile {
   ///   - commit: The number of the commit.
   ///   - reached: The number of the commit that the index has reached.
   ///   - view: The documents of the present position.
+  ///   - layout: The columns of the index.
   ///   - db: A connection in the read transaction of the view.
   /// - Returns: The documents, and the objects whose texts at that commit the index does not have;
   ///   the object `everyObject` stands for all of its entity.
@@ -71,8 +72,10 @@ extension IndexFile {
     _ commit: Int64,
     reached: Int64,
     _ view: DocumentTable.View,
+    _ layout: IndexLayout,
     _ db: SQLiteConnection
   ) throws -> (view: DocumentTable.View, unknown: Set<ObjectKey>) {
+    let numbersEnd = view.position?.next ?? 1
     var view = view
     var unknown: Set<ObjectKey> = []
     // Later documents have greater numbers, and were inserted and read at the same commit or later.
@@ -99,7 +102,7 @@ extension IndexFile {
     defer { others.reset() }
     others.bind(commit, at: 1)
     while try others.step() {
-      let key = ObjectKey(entity: Int(others.integer(0)), object: others.integer(1))
+      let key = try layout.key(others.integer(0), others.integer(1))
       unknown.insert(key)
       if let number = others.optionalInteger(2), view.key(number) == key { view.remove(number) }
     }
@@ -115,17 +118,18 @@ extension IndexFile {
     defer { former.reset() }
     former.bind(commit, at: 1)
     while try former.step() {
-      let key = ObjectKey(entity: Int(former.integer(1)), object: former.integer(2))
+      let key = try layout.key(former.integer(1), former.integer(2))
       let lengths = DocumentLengths(packed: former.integer(3))
       guard !unknown.contains(key), !entities.contains(key.entity) else { continue }
-      view.add(
+      try view.add(
         DocumentTable.AddedDocument(
           number: former.integer(0),
           key: key,
           length: lengths.document,
           titleLength: lengths.title,
           boosts: BoostValues.values(former.optionalText(4))
-        )
+        ),
+        below: numbersEnd
       )
     }
     return (view, unknown)

@@ -1,5 +1,6 @@
 import CSpotlight
 import CordialValues
+import Glibc
 import ObjectModel
 import PersistentHistory
 import SQLite
@@ -60,7 +61,7 @@ final class IndexFile {
       insertDetail,
       setPosition, insertWord, insertFormer, insertUnknown
     ) =
-      try queue.use { db in
+      try tables.checking(queue) { db in
         // An index that another process writes to is read without waiting for it.
         try tables.prepare(layout, isPrepared: isPrepared, db)
         let (text, document) = (tables.name("text"), tables.name("document"))
@@ -121,12 +122,29 @@ final class IndexFile {
     // After a power failure the index reads lost commits from the log again, so that no commit here
     // waits for the disk.
     options.durability = .normal
+    options.firesTriggers = false
+    // `raiseParts` writes to a table of FTS5.
+    options.isDefensive = readonly
     options.prepare = { db in
       // It takes effect in a new file.
       if !readonly { try db.execute("PRAGMA auto_vacuum = INCREMENTAL") }
       try unsafe db.withHandle { unsafe spotlight_register($0, words?.pointer) }
     }
-    return try SQLiteQueue(path: path, options)
+    do {
+      return try SQLiteQueue(path: path, options)
+    } catch let error as SQLiteError where !readonly && isInHeader(error, path) {
+      throw SQLiteError(.corrupt, error.message, sql: error.sql)
+    }
+  }
+
+  /// Returns whether the header of a file is why SQLite does not open or write it: a format of
+  /// another SQLite, which no index has.
+  private static func isInHeader(_ error: SQLiteError, _ path: String) -> Bool {
+    switch error.code {
+    case .readOnly: unsafe access(path, W_OK) == 0
+    case .error: error.message?.hasPrefix("unsupported file format") == true
+    default: false
+    }
   }
 
   /// Whether the path still refers to the file that was opened.
@@ -143,14 +161,20 @@ final class IndexFile {
       // Another process may have built the index, without the words that this one has collected.
       words.forget()
       return try db.transaction(.deferred) {
-        try Self.documents(Self.position(db), db, layout)
+        let position = try Self.position(db)
+        // Each build writes both.
+        let isBuilt = try db.text("SELECT value FROM state WHERE name = 'built'") != nil
+        guard isBuilt == (position != nil) else {
+          throw SQLiteError(.corrupt, "The index lacks its position or its build")
+        }
+        return try Self.documents(position, db, layout)
       }
     }
   }
 
   /// Returns the position of the file, or nil if it has none yet.
   static func position(_ db: SQLiteConnection) throws -> IndexPosition? {
-    try positionText(db).flatMap { IndexPosition($0) }
+    try positionText(db).map { try IndexPosition(reading: $0) }
   }
 
   /// Returns the text of the position.
@@ -167,7 +191,7 @@ final class IndexFile {
 
   /// Returns a number for the first build of a file, which that of another file hardly has.
   static func firstBuild(_ db: SQLiteConnection) throws -> Int64 {
-    try mark(db).flatMap { Int64($0.prefix(8), radix: 16) } ?? 0
+    try max(0, mark(db).flatMap { Int64($0.prefix(8), radix: 16) } ?? 0)
   }
 
   /// Whether the index is paused, by any process.
@@ -191,7 +215,10 @@ final class IndexFile {
     _ layout: IndexLayout
   ) throws -> DocumentTable.View {
     var view = DocumentTable.View(boostCount: layout.boostCount)
-    if let position, let archived = try archived(position, db, layout) { return archived }
+    // Only a build has documents.
+    guard let position else { return view }
+    try check(position, db)
+    if let archived = try archived(position, db, layout) { return archived }
     view.position = position
     let hasBoosts = layout.boostCount > 0
     let statement = try PreparedStatement(
@@ -206,18 +233,35 @@ final class IndexFile {
     defer { statement.reset() }
     while try statement.step() {
       let lengths = DocumentLengths(packed: statement.integer(3))
-      view.add(
+      try view.add(
         DocumentTable.AddedDocument(
           number: statement.integer(0),
-          key: ObjectKey(entity: Int(statement.integer(1)), object: statement.integer(2)),
+          key: try layout.key(statement.integer(1), statement.integer(2)),
           length: lengths.document,
           titleLength: lengths.title,
           boosts: hasBoosts ? BoostValues.values(statement.optionalText(4)) : []
-        )
+        ),
+        below: position.next
       )
     }
     return view
   }
+
+  /// Checks that the documents of a position are no more than the file can have.
+  ///
+  /// Memory depends on the greatest number: a bit for each one, and a chunk for each 4,096 of them.
+  private static func check(_ position: IndexPosition, _ db: SQLiteConnection) throws {
+    let pages = try db.integer("PRAGMA page_count") ?? 0
+    let bytes = try pages * (db.integer("PRAGMA page_size") ?? 0)
+    guard position.next <= Self.deadNumbersMax + bytes else {
+      throw SQLiteError(.corrupt, "The index is too small for \(position.next) documents")
+    }
+  }
+
+  /// The number of documents without a byte in the file; every live one has more than one byte.
+  ///
+  /// An index is rebuilt long before it has so many dead documents.
+  private static let deadNumbersMax: Int64 = 1 << 24
 
   // MARK: Writing, inside a transaction of the queue
 

@@ -1,4 +1,5 @@
 import CSpotlight
+import CordialValues
 package import ObjectModel
 import SQLite
 
@@ -19,6 +20,8 @@ package struct IndexLayout: Sendable {
   /// The greatest number of such values of an entity.
   let boostCount: Int
   let entityCount: Int
+  /// Whether objects of an entity are indexed, by entity number.
+  let indexed: [Bool]
   /// A text with what is indexed of each entity.
   ///
   /// An index that was built for one model is valid for another model with the same text.
@@ -41,6 +44,7 @@ package struct IndexLayout: Sendable {
       }
     }
     self.fields = fields
+    indexed = (0..<entityCount).map { fields[$0] != nil }
     var titles: [Int: Int] = [:]
     var titleColumns = Array(repeating: Int32(-1), count: entityCount)
     for (entity, spotlight) in described {
@@ -98,6 +102,21 @@ package struct IndexLayout: Sendable {
       return 0
     }
     return Tokens.count(title)
+  }
+
+  /// Returns the key of an object that the file names.
+  ///
+  /// C code uses the entity as an index, and callers look up the entity in the model.
+  ///
+  /// - Parameters:
+  ///   - entity: The number of the entity in the file.
+  ///   - object: The number of the object.
+  /// - Returns: The key.
+  /// - Throws: `SQLiteError` with the code `corrupt` for an entity without documents.
+  func key(_ entity: Int64, _ object: Int64) throws -> ObjectKey {
+    guard let number = Int(exactly: entity), indexed.indices.contains(number), indexed[number]
+    else { throw SQLiteError(.corrupt, "The index has an object of the entity \(entity)") }
+    return ObjectKey(entity: number, object: object)
   }
 
   private static let millisecondsOfDay = 86_400_000.0

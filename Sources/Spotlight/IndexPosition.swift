@@ -1,4 +1,5 @@
 package import CordialValues
+import SQLite
 
 /// The position of an index file in the log, with the build of the index.
 ///
@@ -19,11 +20,26 @@ package struct IndexPosition: Sendable, Equatable {
     self.next = next
   }
 
+  /// Reads the text in the file.
+  ///
+  /// - Parameter text: The text.
+  /// - Throws: `SQLiteError` with the code `corrupt` for a text that no writer has written.
+  init(reading text: String) throws {
+    guard let position = Self(text) else {
+      throw SQLiteError(.corrupt, "The position of the index is invalid")
+    }
+    self = position
+  }
+
+  /// The numbers of builds and documents up to which the next ones can be counted.
+  private static let numbers = 0...Int64.max >> 1
+
   /// Parses the text in the file, or returns nil if it is not a position.
   init?(_ text: String) {
-    let parts = text.split(separator: " ")
+    let parts = text.split(separator: " ", maxSplits: 3)
     guard parts.count == 3, let token = StoreToken(String(parts[0])), let build = Int64(parts[1]),
-      let next = Int64(parts[2])
+      let next = Int64(parts[2]), Self.numbers.contains(build), Self.numbers.contains(next),
+      next > 0
     else { return nil }
     self.init(token: token, build: build, next: next)
   }

@@ -168,7 +168,7 @@ package final class IndexSearcher {
     }
     guard let text else { return nil }
     if let lastRead, lastRead.text == text { return lastRead.position }
-    let position = IndexPosition(text)
+    let position = try IndexPosition(reading: text)
     lastRead = (text, position)
     return position
   }
@@ -208,7 +208,7 @@ package struct IndexSnapshot {
     guard past.number <= token.number else {
       throw SpotlightError(.busy, "The index has not reached \(past)")
     }
-    (view, unknown) = try IndexFile.past(past.number, reached: token.number, view, db)
+    (view, unknown) = try IndexFile.past(past.number, reached: token.number, view, layout, db)
     (token, isPast) = (past, true)
   }
 
@@ -475,9 +475,10 @@ package struct IndexSnapshot {
       statement.clearArguments()
     }
     statement.bind(match, at: 1)
-    _ = unsafe withUnsafeMutablePointer(to: &search) { pointer in
+    let code = unsafe withUnsafeMutablePointer(to: &search) { pointer in
       unsafe statement.withHandle { unsafe spotlight_bind($0, 2, pointer) }
     }
+    statement.record(code, at: 2)
     while try statement.step() {}
   }
 

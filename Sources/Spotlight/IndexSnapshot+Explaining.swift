@@ -83,9 +83,10 @@ extension IndexSnapshot {
     defer { statement.reset() }
     statement.bind(query.match ?? "", at: 1)
     statement.bind(number, at: 3)
-    _ = unsafe withUnsafeMutablePointer(to: &search) { pointer in
+    let code = unsafe withUnsafeMutablePointer(to: &search) { pointer in
       unsafe statement.withHandle { unsafe spotlight_bind($0, 2, pointer) }
     }
+    statement.record(code, at: 2)
     while try statement.step() {}
   }
 
@@ -168,7 +169,8 @@ extension IndexSnapshot {
       return (verdict, none)
     }
     guard request.entities?.contains(key.entity) ?? true else { return (.filtered, none) }
-    let found = try hits(query, request, try numbers(of: excluded), filter)
+    let omitted = try SpotlightError.reading { try numbers(of: excluded) }
+    let found = try hits(query, request, omitted, filter)
     guard let index = found.hits.firstIndex(where: { $0.key == key }) else {
       return (.filtered, found.postings)
     }

@@ -37,6 +37,8 @@ struct IndexState {
   var isDamaged = false
   /// The damaged file; another process may have replaced it.
   var damagedFile: FileIdentity?
+  /// What is wrong with it.
+  var damage = ""
   /// Whether an attempt is running.
   var isReading = false
   var waiters: [Int: IndexWaiter] = [:]
@@ -59,8 +61,8 @@ struct IndexState {
 
   /// Records that a file is damaged: until the next attempt has removed it, the index has no
   /// position, and searches open no connection to it.
-  mutating func setDamaged(_ file: FileIdentity?) {
-    (isDamaged, damagedFile) = (true, file)
+  mutating func setDamaged(_ file: FileIdentity?, _ damage: String = "A search found it") {
+    (isDamaged, damagedFile, self.damage) = (true, file, damage)
     status = IndexStatus(token: nil, documents: 0, state: .catchingUp)
   }
 

@@ -46,6 +46,7 @@ enum IndexTables {
         try db.execute("INSERT INTO state VALUES ('next', lower(hex(randomblob(8))))")
       }
     case .current where isKnown:
+      try Self.check(db)
       // A process that was building a new index has ended, and this one may advance the index.
       if !isPrepared {
         try IndexFile.withoutWaiting(db) {
@@ -56,6 +57,37 @@ enum IndexTables {
       guard !isPrepared else { throw IndexMoved() }
       try db.transaction(.immediate) { try recreate(layout, identity, db) }
       try Self.allowShrinking(db)
+    }
+  }
+
+  /// Runs a body that prepares the statements of the tables.
+  ///
+  /// - Parameters:
+  ///   - queue: The connection.
+  ///   - body: Compiles constant SQL.
+  /// - Returns: The result of the body.
+  /// - Throws: `SQLiteError`, with the code `corrupt` where the tables are not those that their
+  ///   identity promises; those of a build may be removed by another process.
+  func checking<Result>(
+    _ queue: SQLiteQueue,
+    _ body: (SQLiteConnection) throws -> Result
+  ) throws -> Result {
+    do {
+      return try queue.use(body)
+    } catch let error as SQLiteError where error.code == .error && self == .current {
+      throw SQLiteError(.corrupt, error.message, sql: error.sql)
+    }
+  }
+
+  /// Checks that the file has each table, and nothing that would act on them.
+  private static func check(_ db: SQLiteConnection) throws {
+    let others = ["archive", "deleted_domain", "text_data", "text_idx", "text_config"]
+    for name in names + others where try !db.hasTable(name) {
+      throw SQLiteError(.corrupt, "The index has no table \(name)")
+    }
+    let foreign = "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view') LIMIT 1"
+    if let name = try db.text(foreign) {
+      throw SQLiteError(.corrupt, "The index has a trigger or a view \(name)")
     }
   }
 

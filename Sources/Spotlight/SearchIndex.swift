@@ -33,6 +33,7 @@ package final class SearchIndex: LogFollower {
   package let layout: IndexLayout
   package let path: String
   private let processorTime: @Sendable () -> Int64
+  private let whenDamaged: @Sendable (String) -> Void
   let makeSource: @Sendable () throws -> any DocumentSource
   let queue = DispatchQueue(label: "cordial.index", qos: .utility)
   let lease: IndexLease
@@ -77,6 +78,7 @@ package final class SearchIndex: LogFollower {
   ///   - buildMilliseconds: The time that the build of a new index works before the old index
   ///     advances again.
   ///   - processorTime: Returns the processor time of the calling thread, in microseconds.
+  ///   - whenDamaged: Called with what is wrong when a damaged file is removed, once for each file.
   ///   - makeSource: Creates the source of documents, on the index's thread.
   package init(
     path: String,
@@ -85,6 +87,7 @@ package final class SearchIndex: LogFollower {
     leaseWaitMax: Int = 10_000,
     buildMilliseconds: Int = 50,
     processorTime: @escaping @Sendable () -> Int64 = { ThreadTime.microseconds },
+    whenDamaged: @escaping @Sendable (String) -> Void = { _ in },
     makeSource: @escaping @Sendable () throws -> any DocumentSource
   ) {
     self.path = path
@@ -92,6 +95,7 @@ package final class SearchIndex: LogFollower {
     self.leaseWaitMax = leaseWaitMax
     self.buildMilliseconds = buildMilliseconds
     self.processorTime = processorTime
+    self.whenDamaged = whenDamaged
     self.makeSource = makeSource
     layout = IndexLayout(model, delegateVersion: delegateVersion)
     documents = DocumentTable(boostCount: layout.boostCount)
@@ -280,7 +284,7 @@ package final class SearchIndex: LogFollower {
       // The index can be rebuilt from the store.
       let file = FileIdentity(path)
       shared.withLock { shared in
-        if !shared.isDamaged { shared.setDamaged(file) }
+        if !shared.isDamaged { shared.setDamaged(file, error.message ?? "\(error)") }
       }
       try removeFile()
       try read()
@@ -289,7 +293,11 @@ package final class SearchIndex: LogFollower {
 
   /// Removes a damaged file, unless another process has done so.
   private func removeFile() throws {
-    if shared.withLock({ $0.damagedFile }) == FileIdentity(path) { try IndexRemoval.remove(path) }
+    let (file, damage) = shared.withLock { ($0.damagedFile, $0.damage) }
+    if file == FileIdentity(path) {
+      try IndexRemoval.remove(path)
+      if file != nil { whenDamaged(damage) }
+    }
     shared.withLock { ($0.isDamaged, $0.damagedFile) = (false, nil) }
   }
 

@@ -68,6 +68,12 @@ extension SpotlightError {
     do {
       return try reading(body)
     } catch let error as SQLiteError {
+      guard !error.lacksDescriptors else {
+        throw SpotlightError(
+          .busy,
+          "The process has no file descriptor left to open the index's file"
+        )
+      }
       guard error.code != .cannotOpen || FileIdentity(path) != nil else {
         throw beingBuilt
       }

@@ -95,7 +95,11 @@ extension IndexSnapshot {
     statement.bind(start + "\u{10FFFF}", at: 2)
     statement.bind(Int64(max), at: 3)
     var words: [(word: String, count: Int64)] = []
-    while try statement.step() { words.append((statement.text(0), statement.integer(1))) }
+    while try statement.step() {
+      // Only a damaged index has others, of which a search would make an expression.
+      guard case let word = statement.text(0), Tokens.isToken(word) else { continue }
+      words.append((word, statement.integer(1)))
+    }
     return words
   }
 }

@@ -51,6 +51,23 @@ enum Tokens {
 
   private static let startMark = String(UnicodeScalar(UInt8(SPOTLIGHT_START_MARK)))
 
+  /// Returns whether a text of the file can be a token: none has a quote, a space or a control
+  /// character, which would be syntax in a MATCH expression.
+  static func isToken(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "\"") }
+  }
+
+  /// Returns whether a word of documents is collected for searches with typing mistakes.
+  static func isCollected(_ word: String) -> Bool {
+    var text = word
+    return text.withUTF8 { bytes in
+      unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
+        guard let address = characters.baseAddress else { return false }
+        return unsafe spotlight_is_collected(address, Int32(characters.count))
+      }
+    }
+  }
+
   /// Returns the number of places of tokens that the index has of a text.
   static func count(_ text: String) -> Int64 {
     var text = text

@@ -48,7 +48,11 @@ final class Vocabulary: Sendable {
     let read = try PreparedStatement(db, "SELECT text FROM word ORDER BY text")
     defer { read.reset() }
     var words = SortedWords()
-    while try read.step() { words.append(Array(read.text(0).utf8)[...]) }
+    while try read.step() {
+      let word = read.text(0)
+      // Only a damaged file has others, of which a search would make an expression.
+      if Tokens.isToken(word) { words.append(Array(word.utf8)[...]) }
+    }
     state.withLock { state in
       state = State(
         origin: Origin(file: file, build: position.build, next: position.next),
@@ -115,6 +119,8 @@ struct SortedWords: Sendable {
   }
 
   mutating func append(_ word: ArraySlice<UInt8>) {
+    // The offsets have 32 bits; what does not fit is not searched for typing mistakes.
+    guard bytes.count + word.count <= Int(UInt32.max) else { return }
     bytes += word
     ends.append(UInt32(bytes.count))
   }

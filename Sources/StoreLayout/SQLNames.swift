@@ -8,6 +8,9 @@ extension SQLNames {
   /// The column of an object's version, which counts the object's own changes from 1.
   package static let version = "_version"
 
+  /// The text with which the names of Cordial's triggers begin.
+  package static let triggerPrefix = "cordial_"
+
   /// Returns the column of an object's sort position among the members of its to-one's ordered
   /// inverse.
   package static func positionColumn(_ toOne: String) -> String { "_at_" + toOne }

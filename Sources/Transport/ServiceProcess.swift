@@ -46,11 +46,11 @@ package enum ServiceProcess {
 
   private static func sockets(_ program: String) throws(TransportError) -> (CInt, CInt) {
     var ends: [CInt] = [0, 0]
-    let type = CInt(SOCK_STREAM.rawValue)
+    // Another thread may start a program at the same time, which must not get the ends.
+    let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
     guard unsafe socketpair(AF_UNIX, type, 0, &ends) == 0 else {
       throw failure(program, unsafe String(cString: strerror(errno)))
     }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     return (ends[0], ends[1])
   }
 
@@ -61,15 +61,7 @@ package enum ServiceProcess {
     on socket: CInt
   ) throws(TransportError) -> pid_t {
     defer { close(socket) }
-    var actions = unsafe posix_spawn_file_actions_t()
-    unsafe posix_spawn_file_actions_init(&actions)
-    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-    unsafe posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO)
-    unsafe posix_spawn_file_actions_adddup2(&actions, socket, STDOUT_FILENO)
-    var words = unsafe ([program] + arguments).map { unsafe strdup($0) } + [nil]
-    defer { unsafe words.forEach { unsafe free($0) } }
-    var child: pid_t = 0
-    let code = unsafe posix_spawnp(&child, program, &actions, nil, &words, environ)
+    let (child, code) = ProgramStart.start(program, arguments, input: socket, output: socket)
     guard code == 0 else { throw failure(program, unsafe String(cString: strerror(code))) }
     return child
   }

@@ -6,6 +6,8 @@ package struct TransportError: Error, Sendable {
     case alreadyServed
     case cannotListen
     case cannotConnect
+    /// The process or the system has too few file descriptors.
+    case tooFewDescriptors
   }
 
   package let code: Code

@@ -31,9 +31,10 @@ package final class UnixSocketListener: Sendable {
     owner: any ByteChannelOwner,
     stuckSecondsMax: Int
   ) async throws(TransportError) {
+    DescriptorLimit.raiseToMaximum()
+    try DescriptorLimit.check(DescriptorLimit.listenerMin)
     try Self.check(path)
     try Self.clear(path)
-    Self.raiseFileLimit()
     let numbers = Atomic<Int>(0)
     let counter = Counter(numbers: numbers)
     let bootstrap = ServerBootstrap(group: loop.eventLoop)
@@ -61,16 +62,6 @@ package final class UnixSocketListener: Sendable {
   package func close() async throws {
     if Self.facts(path)?.inode == inode { unsafe unlink(path) }
     try await channel.close()
-  }
-
-  /// Raises the limit of open files to its maximum.
-  ///
-  /// Each peer takes a descriptor. Shells begin with 1,024 where the system allows far more.
-  private static func raiseFileLimit() {
-    var limit = rlimit()
-    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-    limit.rlim_cur = limit.rlim_max
-    _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 
   // MARK: Checks
@@ -116,20 +107,38 @@ package final class UnixSocketListener: Sendable {
     guard facts.mode & S_IFMT == S_IFSOCK else {
       throw TransportError(.invalidPath, "\(path) is there, and is no socket")
     }
-    guard !isAnswered(path) else {
+    switch answer(path) {
+    case .connected:
       throw TransportError(
         .alreadyServed,
         "Another process answers at \(path) already",
         hint: "Connect to it, or name another path"
       )
+    case .refused: unsafe unlink(path)
+    case .unknown(let number):
+      let reason = unsafe String(cString: strerror(number))
+      throw TransportError(
+        .cannotListen,
+        "It cannot be found out whether a process answers at \(path): \(reason)"
+      )
     }
-    unsafe unlink(path)
   }
 
-  /// Returns whether a process accepts connections at a socket.
-  package static func isAnswered(_ path: String) -> Bool {
-    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    guard descriptor >= 0 else { return false }
+  /// What a connection to a socket comes to.
+  private enum Answer {
+    /// A process listens, even if its queue of connections is full.
+    case connected
+    /// No process listens.
+    case refused
+    /// The connection failed for another reason, with this number of the system's.
+    case unknown(CInt)
+  }
+
+  /// Connects to a socket without waiting: the queue of a process that does not accept stays full.
+  private static func answer(_ path: String) -> Answer {
+    let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+    let descriptor = socket(AF_UNIX, type, 0)
+    guard descriptor >= 0 else { return .unknown(errno) }
     defer { _ = Glibc.close(descriptor) }
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
@@ -142,11 +151,24 @@ package final class UnixSocketListener: Sendable {
         unsafe connect(descriptor, $0, size)
       }
     }
-    return code == 0
+    guard code != 0 else { return .connected }
+    switch errno {
+    case EAGAIN, EINPROGRESS: return .connected
+    case ECONNREFUSED, ENOENT: return .refused
+    case let number: return .unknown(number)
+    }
   }
 
-  /// Refuses a peer of another user.
+  /// Refuses a peer of another user, and one whose descriptor the process needs itself.
   private static func admit(_ channel: any Channel) -> EventLoopFuture<Void> {
+    do {
+      let isAdmitted = try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+        of: NIOBSDSocket.Handle.self
+      ) { DescriptorLimit.admits(peer: $0) }
+      guard isAdmitted == true else { throw ChannelError.operationUnsupported }
+    } catch {
+      return channel.eventLoop.makeFailedFuture(error)
+    }
     guard let provider = channel as? any SocketOptionProvider else {
       return channel.eventLoop.makeFailedFuture(ChannelError.operationUnsupported)
     }

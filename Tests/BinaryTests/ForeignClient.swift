@@ -7,6 +7,16 @@ enum ForeignClient {
     _ = try run(store, "BEGIN IMMEDIATE; \(sql); COMMIT")
   }
 
+  /// Runs SQL on a store's file and leaves its log, as a client that is killed.
+  static func keepLog(_ store: String, _ sql: String) throws {
+    let child = try Child(
+      ["-bail", "-cmd", ".dbconfig no_ckpt_on_close on", "\(store)/store.sqlite", sql],
+      program: "sqlite3",
+      input: .nothing
+    )
+    guard try child.exitCode() == 0 else { throw Failure("sqlite3: \(try child.errorText())") }
+  }
+
   /// Runs SQL on a store's file, or another of its folder, and answers what it prints.
   static func run(
     _ store: String,

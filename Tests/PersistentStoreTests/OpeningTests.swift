@@ -273,7 +273,7 @@ import Testing
   }
 
   @Test func `closing a store in memory deletes it`() throws {
-    let container = try StoreContainer.inMemory(number: 4_000_000_001)
+    let container = try StoreContainer.inMemory()
     let store = try PersistentStore(
       container: container,
       model: try parse(TestModels.todo),

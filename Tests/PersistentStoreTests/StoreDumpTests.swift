@@ -107,7 +107,9 @@ import Testing
 
   @Test(arguments: [
     (#"CREATE TABLE \"Person\""#, #"DROP TABLE \"Person\""#, "is no part of one"),
-    (#"CREATE TABLE \"Person\""#, "CREATE TABLE Person AS SELECT 1; ATTACH", "is wrong"),
+    (
+      #"CREATE TABLE \"Person\""#, "CREATE TABLE Person AS SELECT 1; ATTACH", "is no part of one"
+    ),
     ("[1,1,", #"["x",1,"#, "is wrong"), (#""table":"Person""#, #""table":"No""#, "is wrong"),
     (#""columns":["number","#, #""columns":["#, "is no part of one"),
     (#""schema""#, #""other""#, "line 2 is no part of one"),

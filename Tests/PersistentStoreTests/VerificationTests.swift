@@ -67,9 +67,12 @@ private let garage = """
     ("UPDATE Car SET _version = 9", ["version Car/p1 ", "history Driver/p1 "]),
     (
       "DROP TRIGGER \"cordial_Wheel.delete\"; DELETE FROM Wheel WHERE _id = 1",
-      ["history Wheel/p1 ", "derived Car/p1 seats"]
+      ["history Wheel/p1 ", "derived Car/p1 seats", "schema  "]
     ),
-    ("DROP TRIGGER \"cordial_Car.derive\"; UPDATE Car SET seats = 7", ["derived Car/p1 seats"]),
+    (
+      "DROP TRIGGER \"cordial_Car.derive\"; UPDATE Car SET seats = 7",
+      ["derived Car/p1 seats", "schema  "]
+    ),
     ("UPDATE sqlite_sequence SET seq = 0 WHERE name = 'Car'", ["number Car/p1 "]),
     ("DELETE FROM cordial_transaction WHERE number = 1", ["history  "]),
   ])

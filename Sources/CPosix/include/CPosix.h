@@ -1,4 +1,4 @@
-// CPosix: checks whether epoll can wait for a descriptor.
+// CPosix: checks whether epoll can wait for a descriptor, and starts programs.
 //
 // Must not know: Swift.
 
@@ -9,5 +9,13 @@
 
 /// Returns whether epoll accepts a descriptor: a pipe, a terminal or a socket, not a regular file.
 bool posix_is_pollable(int descriptor);
+
+/// Starts a program with two descriptors as its standard input and output, the standard error of
+/// this process and no other descriptor, the default action for SIGPIPE, and no blocked signals.
+/// A name without a slash is searched in PATH. The arguments begin with the name and end with NULL.
+/// Returns 0 and the number of the process, or the system's number of the error.
+int posix_start(
+  const char *program, char *const *arguments, int input, int output, int *process
+);
 
 #endif

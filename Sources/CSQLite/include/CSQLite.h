@@ -18,4 +18,12 @@ struct sqlite3;
 /// Returns 0, or SQLite's result code.
 int sqlite_enable_triggers(struct sqlite3 *connection, int enabled);
 
+/// Has a connection distrust the schema of its file: SQL cannot read the views of the file, and the
+/// schema cannot call functions that SQLite does not know as harmless, from SQLite 3.41 on.
+/// Without `fires_triggers`, the triggers of the file do not fire. With `is_defensive`, SQL cannot
+/// damage the file deliberately, such as by writes to the tables of FTS5.
+/// Temporary views and triggers are not affected.
+/// Returns 0, or SQLite's result code.
+int sqlite_distrust_schema(struct sqlite3 *connection, int fires_triggers, int is_defensive);
+
 #endif

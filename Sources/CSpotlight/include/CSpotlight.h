@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 /// The version of the rules in `spotlight_tokenize`. An index with another version is rebuilt.
-#define SPOTLIGHT_TOKENIZER_VERSION 6
+#define SPOTLIGHT_TOKENIZER_VERSION 7
 
 /// The different words of documents, as a writer of the index collects them.
 struct spotlight_words;
@@ -32,6 +32,9 @@ void spotlight_words_free(struct spotlight_words *words);
 
 /// Forgets which words were collected, so that all are collected again.
 void spotlight_words_forget(struct spotlight_words *words);
+
+/// Returns whether a word of a document is collected: one with a digit is not, nor is one letter.
+bool spotlight_is_collected(const char *word, int32_t size);
 
 /// Returns the words that were collected since the last call, each with `SPOTLIGHT_TOKEN_END`
 /// behind it, and their length in bytes. A word comes at least once. The words are valid until the
@@ -118,6 +121,9 @@ struct spotlight_archive {
   uint64_t object;
   /// The number that is greater than that of every document.
   int64_t numbersEnd;
+  /// Whether the index has documents of an entity, by entity; C code uses entities as indices.
+  const bool *indexed;
+  int64_t entityCount;
   int32_t boostCount;
   /// The number of tokens of the documents that were read.
   int64_t tokens;

@@ -81,6 +81,13 @@ struct DoctorReport: Sendable {
       }
   }
 
+  /// What other programs added to the store's file.
+  private var foreign: [String] {
+    (store["foreign"]?.array ?? []).map { part in
+      "the \(part["what"]?.string ?? "") \(part["name"]?.text ?? "") of another program"
+    }
+  }
+
   /// The page for a person, a line for each element.
   var page: [String] {
     var lines = section("Store", [status["store"]?["path"]?.string ?? "", sizes])
@@ -99,6 +106,7 @@ struct DoctorReport: Sendable {
     if isOfService {
       lines += section("Indexes", (status["unusedIndexes"]?.array ?? []).map(index))
     }
+    lines += section("Foreign", foreign)
     lines += section("Wrong", problems)
     return problems.isEmpty ? lines + ["All is well."] : lines
   }

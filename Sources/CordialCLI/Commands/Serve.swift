@@ -100,7 +100,8 @@ struct Serve: AsyncParsableCommand {
     var lock: DaemonLock?
     if socket != nil, mode == .readWrite, !testMode {
       try container.prepare()
-      lock = try DaemonLock(path: container.lockPath)
+      // Nothing is written on a read-only file system, not even the lock.
+      if !container.isOnReadOnlyFileSystem { lock = try DaemonLock(path: container.lockPath) }
     }
     let listening = try await listen(container)
     let progressReporter =
@@ -191,8 +192,7 @@ struct Serve: AsyncParsableCommand {
     let path = Paths.absolute(file)
     do {
       let script = try MockScript(file: path)
-      let container = try StoreContainer.inMemory(number: 0)
-      let listening = try await listen(container)
+      let listening = try await listen(StoreContainer(path: path))
       let stage: MockStage
       do {
         stage = try await MockStage(
@@ -228,7 +228,7 @@ struct Serve: AsyncParsableCommand {
         throw ValidationError("--in-memory creates a new store and needs --model FILE")
       }
       return (
-        try StoreContainer.inMemory(number: 0), .inMemory, nil
+        try StoreContainer.inMemory(), .inMemory, nil
       )
     }
     if testMode {
@@ -404,9 +404,15 @@ private enum TestStoreFolder {
   private static func folder() throws -> String {
     let cache =
       variable("XDG_CACHE_HOME").flatMap { $0.hasPrefix("/") ? $0 : nil }
-      ?? variable("HOME").map { $0 + "/.cache" } ?? "/tmp/cordial-\(getuid())"
-    var path = cache
+      ?? variable("HOME").map { $0 + "/.cache" }
+    var path = cache ?? "\(Paths.absolute(variable("TMPDIR") ?? "/tmp"))/cordial-\(getuid())"
     unsafe mkdir(path, 0o700)
+    // Other users can create the folder, or a link, in the folder for temporary files.
+    guard cache != nil || isOwn(path) else {
+      throw InputError(
+        message: "\(path) is not a folder that only this user can write; remove it, or set HOME"
+      )
+    }
     for part in ["cordial", "test"] {
       path += "/" + part
       unsafe mkdir(path, 0o700)
@@ -415,6 +421,13 @@ private enum TestStoreFolder {
       throw InputError(message: "The cache folder \(path) is not writable")
     }
     return path
+  }
+
+  /// Returns whether a path is a folder of this user, and no link, that no other user can write.
+  private static func isOwn(_ path: String) -> Bool {
+    var facts = stat()
+    return unsafe lstat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR
+      && facts.st_uid == geteuid() && facts.st_mode & 0o022 == 0
   }
 
   private static func variable(_ name: String) -> String? {

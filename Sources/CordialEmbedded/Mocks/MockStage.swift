@@ -58,7 +58,7 @@ package final class MockStage: Sendable {
     var names = MockNames()
     names.computedNames = model.computedNames
     engine = try Engine(
-      container: try StoreContainer.inMemory(number: SystemFacts.randomNumber()),
+      container: try StoreContainer.inMemory(),
       model: model.model,
       mode: .inMemory,
       limits: limits,

@@ -44,13 +44,23 @@ package struct VerifyCall: Call {
         "problems",
         .array(
           .object([
-            .required("what", .string, "the kind: file, dangling, count, version, history, …"),
+            .required("what", .string, "the kind: file, schema, dangling, count, version, …"),
             .required("message", .string, "the problem, in one sentence"),
             .optional("id", .wrappedID, "the object"),
             .optional("property", .string, "the property"),
           ])
         ),
         "the problems, at most 1000"
+      ),
+      .optional(
+        "foreign",
+        .array(
+          .object([
+            .required("what", .string, "the kind: table, index, trigger or view"),
+            .required("name", .string, "its name"),
+          ])
+        ),
+        "what other programs added to the file, which stays"
       ),
     ]),
     errors: [.storeCorrupt]

@@ -53,10 +53,12 @@ extension Service {
   ) throws -> [JSONValue] {
     let oldest = try snapshot.oldest().number
     return try snapshot.followers().map { follower in
-      let token = follower.number < oldest ? nil : try snapshot.token(of: follower.number)
+      // A commit that was lost, with the power, may be that of a follower.
+      let isKept = (oldest...max(oldest, snapshot.head.number)).contains(follower.number)
+      let token = isKept ? try snapshot.token(of: follower.number) : nil
       return [
         "name": .string(follower.name), "token": token.map { .string($0.description) } ?? .null,
-        "behind": .integer(max(0, snapshot.head.number - follower.number)),
+        "behind": .integer(max(0, snapshot.head.number - max(0, follower.number))),
         "seen": .string(DateText.text(follower.lastRequest) ?? ""),
         "expired": .bool(follower.isExpired(now, after: silence)),
       ]

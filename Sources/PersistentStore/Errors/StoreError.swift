@@ -79,6 +79,12 @@ extension StoreError {
       )
     case .readOnly, .permission:
       self.init(.storeReadOnly, "The store cannot be written: \(message)")
+    case .cannotOpen where error.lacksDescriptors:
+      self.init(
+        .storeBusy,
+        "The process has no file descriptor left to open the store's file",
+        hint: "Try again later, or raise the limit of open files"
+      )
     case .cannotOpen:
       self.init(.cannotOpen, "The store's file cannot be opened: \(message)")
     case .interrupted:
@@ -96,12 +102,25 @@ extension StoreError {
     case .error
     where message.hasPrefix("parser stack overflow") || message.hasPrefix("Expression tree"):
       self.init(.limitExceeded, "The request is nested too deep: \(message)", hint: "Simplify it")
+    case .error
+    where Self.damageMessages.contains(where: { message.hasPrefix($0) }):
+      self.init(
+        .storeCorrupt,
+        "The store's file is damaged: \(message)",
+        hint: "Restore a backup"
+      )
     case .tooBig:
       self.init(.limitExceeded, "A value or statement is larger than SQLite accepts")
     default:
       self.init(.internalError, "SQLite reported: \(message)")
     }
   }
+
+  /// The beginnings of SQLite's messages about a file that lacks what the model has, or whose log
+  /// has no JSON: statements have no other names, and their arguments are bound.
+  private static let damageMessages = [
+    "no such table", "no such column", "malformed JSON", "unsupported file format",
+  ]
 
   /// Creates the error for any other error.
   package init(any error: any Error) {

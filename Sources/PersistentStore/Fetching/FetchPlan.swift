@@ -86,7 +86,7 @@ package final class FetchPlan: Sendable {
     .map { "cordial_\($0)" } + [SQLNames.sortKeyColumn("")]
 
   /// Returns the key of an object of the fetch, by its number.
-  package func key(_ object: Int64) -> ObjectKey { model.key(entity.number, object) }
+  package func key(_ object: Int64) -> ObjectKey { model.storedKey(entity.number, object) }
 
   init(
     request: FetchRequest,

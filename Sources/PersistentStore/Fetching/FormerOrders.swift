@@ -79,9 +79,9 @@ package struct FormerOrders {
         }
         orders[newest.number] = known
         // The orders of the newest commits are dropped, and read again when they are requested.
-        while count > Self.membersMax, complete > commit.number {
-          count -= orders.removeValue(forKey: complete)?.values.reduce(0) { $0 + $1.count } ?? 0
-          complete -= 1
+        while count > Self.membersMax, let latest = orders.keys.max(), latest > commit.number {
+          count -= orders.removeValue(forKey: latest)?.values.reduce(0) { $0 + $1.count } ?? 0
+          complete = latest - 1
         }
       }
     }

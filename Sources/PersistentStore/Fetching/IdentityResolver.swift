@@ -27,7 +27,7 @@ enum IdentityResolver {
       throw StoreError.unknownEntity(id.entity, in: model)
     }
     switch id.key {
-    case .object(let number): return model.key(entity.number, number)
+    case .object(let number): return model.storedKey(entity.number, number)
     case .temporary:
       throw StoreError.invalidIdentifier("\(id)", "temporary IDs are valid inside one save only")
     case .integer(let number): return try look(.integer(number), id, entity, model, statement)
@@ -64,6 +64,6 @@ enum IdentityResolver {
     defer { row.reset() }
     row.bind(value, at: 1)
     guard try row.step() else { return nil }
-    return model.key(entity.number, row.integer(0))
+    return model.storedKey(entity.number, row.integer(0))
   }
 }

@@ -270,7 +270,8 @@ package final class StoreReader {
   ) throws -> Bool {
     guard let id = ObjectID(id, store: facts.identifier), case .object(let object) = id.key,
       let named = model.entity(named: id.entity),
-      case let entity = model.entity(model.key(named.number, object).entity), !entity.isAbstract,
+      case let entity = model.entity(model.storedKey(named.number, object).entity),
+      !entity.isAbstract,
       let lookUp = try lookUp(entity)
     else { return false }
     let row = lookUp.row

@@ -225,6 +225,8 @@ package struct StoreSnapshot {
   /// - Returns: Whether it exists.
   /// - Throws: `SQLiteError`.
   package func exists(_ key: ObjectKey) throws -> Bool {
+    // A retired entity has no table.
+    guard model.hasEntity(key.entity) else { return false }
     let table = model.source(model.entity(key.entity), subentities: false)
     let row = try statement("SELECT 1 FROM \(table) WHERE \"_id\" = ?")
     defer { row.reset() }
@@ -471,30 +473,5 @@ package struct StoreSnapshot {
     row.bind(key.object, at: 1)
     guard try row.step() else { return nil }
     return attributes.indices.map { row.optionalText(Int32($0 + 1)) }
-  }
-
-  /// Returns the numbers of an entity's objects after a number, ascending.
-  ///
-  /// - Parameters:
-  ///   - entity: The entity.
-  ///   - object: The number after which the results begin.
-  ///   - limit: The maximum number of results.
-  /// - Returns: The numbers.
-  /// - Throws: `SQLiteError`.
-  package func objects(
-    of entity: EntityDescription,
-    after object: Int64,
-    limit: Int
-  ) throws -> [Int64] {
-    let table = model.source(entity, subentities: false)
-    let rows = try statement(
-      "SELECT \"_id\" FROM \(table) WHERE \"_id\" > ? ORDER BY \"_id\" LIMIT ?"
-    )
-    defer { rows.reset() }
-    rows.bind(object, at: 1)
-    rows.bind(Int64(limit), at: 2)
-    var objects: [Int64] = []
-    while try rows.step() { objects.append(rows.integer(0)) }
-    return objects
   }
 }

@@ -11,7 +11,8 @@ extension ProcessIdentity {
   /// Whether the process still runs.
   package var isRunning: Bool {
     // A process of another user exists too.
-    guard kill(number, 0) == 0 || errno == EPERM else { return false }
+    // Other numbers are those of groups of processes.
+    guard number > 0, kill(number, 0) == 0 || errno == EPERM else { return false }
     let present = Self.start(of: number)
     return start.isEmpty || present.isEmpty || present == start
   }

@@ -56,11 +56,12 @@ package enum StoreBackup {
     )
     do {
       try partial.prepare()
-      let outcome = try write(source.storePath, partial, environment, work)
+      let outcome = try write(source, partial, environment, work)
       guard unsafe rename(partial.path, target.path) == 0 else {
         throw StoreError(.cannotOpen, "\(target.path) cannot be created: \(reason())")
       }
-      syncFolder("/" + parent)
+      WholeFile.syncFolder(target.path)
+      WholeFile.syncFolder("/" + parent)
       return outcome
     } catch {
       partial.remove()
@@ -68,23 +69,15 @@ package enum StoreBackup {
     }
   }
 
-  /// Makes the names in a folder survive a power failure, if its file system supports that.
-  private static func syncFolder(_ path: String) {
-    let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { return }
-    fsync(descriptor)
-    close(descriptor)
-  }
-
   private static func reason() -> String { unsafe String(cString: strerror(errno)) }
 
   private static func write(
-    _ source: String,
+    _ source: StoreContainer,
     _ copy: StoreContainer,
     _ environment: StoreEnvironment,
     _ work: LongWork
   ) throws -> Outcome {
-    let reader = try StoreConnection.open(source, .reader)
+    let reader = try StoreConnection.open(source.storePath, StoreConnection.readerRole(of: source))
     let writer = try StoreConnection.open(copy.storePath, .writer)
     try reader.backup(to: writer) { done, count in try work.report(done, of: count) }
     try reader.close()
@@ -92,7 +85,7 @@ package enum StoreBackup {
       let generation = try StoreMetadata.generation.value(db)
       let head = try db.row(HistoryLog.headQuery) { ($0.integer(0), $0.integer(1)) }
       guard let generation = UInt32(generation ?? "", radix: 16), let head else {
-        throw StoreError(.cannotOpen, "\(source) is not a Cordial store")
+        throw StoreError(.cannotOpen, "\(source.storePath) is not a Cordial store")
       }
       try StoreMetadata.generation.set(String(environment.random(), radix: 16), db)
       let text = try StoreMetadata.model.value(db)
@@ -123,6 +116,15 @@ package enum StoreBackup {
     to target: StoreContainer,
     environment: StoreEnvironment
   ) throws(StoreError) -> Outcome {
+    do {
+      try StoreFile.read(
+        at: backup.storePath,
+        role: StoreConnection.readerRole(of: backup),
+        requested: nil
+      )
+    } catch {
+      throw StoreError(any: error)
+    }
     guard target.hasStore else { return try copy(backup, to: target, environment: environment) }
     let fresh = StoreContainer(
       path: target.path + ".restored-" + String(environment.random(), radix: 16)
@@ -140,7 +142,7 @@ package enum StoreBackup {
       try replaceFiles(of: target, with: fresh)
     }
     for file in indexFiles { unsafe unlink(file) }
-    syncFolder(target.path)
+    WholeFile.syncFolder(target.path)
     return outcome
   }
 

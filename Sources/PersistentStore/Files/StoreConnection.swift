@@ -1,5 +1,6 @@
 import CUnicode
 import FoundationEssentials
+import Glibc
 import ObjectModel
 import PersistentHistory
 import SQLite
@@ -19,8 +20,23 @@ enum StoreConnection {
   enum Role {
     case writer
     case reader
-    /// A reader of a folder that cannot be written and has no log file: SQLite takes no locks.
+    /// A reader of a folder that cannot be written and has no commits in a log: SQLite takes no
+    /// locks.
     case immutableReader
+    /// A reader of a folder that cannot be written and has commits in a log, without the file by
+    /// which SQLite shares the log: each connection reads the log by itself and takes no locks.
+    case frozenReader
+  }
+
+  /// Returns the role of a store's readers.
+  ///
+  /// SQLite reads a log by a shared file beside it, which it cannot create in a folder that cannot
+  /// be written. No process writes to the store while that file does not exist.
+  static func readerRole(of container: StoreContainer) -> Role {
+    guard !container.isWritable else { return .reader }
+    let (log, shared) = (container.storePath + "-wal", container.storePath + "-shm")
+    if unsafe access(log, R_OK) == 0, unsafe access(shared, R_OK) == 0 { return .reader }
+    return FileSize.of([log]) > 0 ? .frozenReader : .immutableReader
   }
 
   /// Opens a connection.
@@ -36,16 +52,23 @@ enum StoreConnection {
     options.busySecondsMax = busySecondsMax
     options.cacheKiB = role == .writer ? writerCacheMax : readerCacheMax
     options.prepare = { db in
+      // It has to precede the first read, for which SQLite would otherwise share the log.
+      if role == .frozenReader { try db.execute("PRAGMA locking_mode=EXCLUSIVE") }
       try TextFunctions.add(to: db)
       try NumberFunctions.add(to: db)
       db.addCollation("cordial_localized", Folding.collate)
       db.addCollation("cordial_decimal") { Int32(DecimalText.compare($0, $1)) }
     }
-    let isImmutable = role == .immutableReader
-    return try SQLiteQueue(
-      path: isImmutable ? "file:\(percentEncoded(path))?immutable=1" : path,
-      options
-    )
+    return try SQLiteQueue(path: location(path, role), options)
+  }
+
+  private static func location(_ path: String, _ role: Role) -> String {
+    switch role {
+    case .writer, .reader: path
+    case .immutableReader: "file:\(percentEncoded(path))?immutable=1"
+    // The locks of this file system of SQLite's do nothing, so that none of them is missing.
+    case .frozenReader: "file:\(percentEncoded(path))?mode=ro&vfs=unix-none"
+    }
   }
 
   private static func percentEncoded(_ path: String) -> String {

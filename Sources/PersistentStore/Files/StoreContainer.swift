@@ -134,6 +134,20 @@ package struct StoreContainer: Sendable {
   /// Whether files can be created in the folder.
   package var isWritable: Bool { unsafe access(path, W_OK) == 0 }
 
+  /// Whether the folder is on a file system that is mounted for reading only.
+  package var isOnReadOnlyFileSystem: Bool {
+    var facts = statvfs()
+    return unsafe statvfs(path, &facts) == 0 && facts.f_flag & UInt(ST_RDONLY) != 0
+  }
+
+  /// Makes the names of the folder and of its files survive a power failure, if the file system
+  /// supports that.
+  func syncNames() {
+    WholeFile.syncFolder(path)
+    let parent = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? "."
+    WholeFile.syncFolder(parent.isEmpty ? "/" : parent)
+  }
+
   /// Returns the files of a model's versions.
   ///
   /// - Parameter path: A model file, or a folder of such files.
@@ -202,12 +216,12 @@ package struct StoreContainer: Sendable {
     if let data = FileManager.default.contents(atPath: modelPath), Array(data) == Array(text.utf8) {
       return
     }
-    do {
-      try text.write(toFile: modelPath, atomically: true, encoding: .utf8)
+    do throws(WholeFile.Failure) {
+      try WholeFile.write(Array(text.utf8), to: modelPath)
     } catch {
       throw StoreError(
         .cannotOpen,
-        "\(modelPath) cannot be written",
+        "\(modelPath) cannot be written: \(error.reason)",
         hint: "The folder must be writable, with free space on its disk"
       )
     }
@@ -224,16 +238,22 @@ package struct StoreContainer: Sendable {
 
   /// Creates a private folder in memory, and removes the folders of processes that have ended.
   ///
-  /// - Parameter number: Distinguishes the stores of one process.
+  /// Every user can create folders beside it, so that its name is one that did not exist.
+  ///
   /// - Returns: The container of the empty folder.
   /// - Throws: `cannotOpen`.
-  package static func inMemory(number: UInt32) throws(StoreError) -> StoreContainer {
+  package static func inMemory() throws(StoreError) -> StoreContainer {
     sweep()
-    let container = StoreContainer(
-      path: "\(memoryFolder)/\(memoryPrefix)\(getuid())-\(getpid())-\(number)"
-    )
-    try container.prepare()
-    return container
+    let prefix = "\(memoryFolder)/\(memoryPrefix)\(getuid())-\(getpid())-"
+    let template = unsafe strdup(prefix + "XXXXXX")
+    defer { unsafe free(template) }
+    guard let template = unsafe template, let made = unsafe mkdtemp(template) else {
+      throw StoreError(
+        .cannotOpen,
+        "No folder for a store in memory can be created in \(memoryFolder): \(reason())"
+      )
+    }
+    return StoreContainer(path: unsafe String(cString: made))
   }
 
   private static func sweep() {
@@ -248,10 +268,18 @@ package struct StoreContainer: Sendable {
       guard
         let process = name.dropFirst(prefix.count).split(separator: "-").first.flatMap({
           Int32($0)
-        }), kill(process, 0) != 0, errno == ESRCH
+        }), kill(process, 0) != 0, errno == ESRCH, isOwn("\(memoryFolder)/\(name)")
       else { continue }
       StoreContainer(path: "\(memoryFolder)/\(name)").remove()
     }
+  }
+
+  /// Returns whether a path is a folder of this user that no other user can change: what another
+  /// user can change while it is removed may become a link to something else.
+  private static func isOwn(_ path: String) -> Bool {
+    var facts = stat()
+    return unsafe lstat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR
+      && facts.st_uid == geteuid() && facts.st_mode & 0o022 == 0
   }
 
   /// Removes the folder with all its content.

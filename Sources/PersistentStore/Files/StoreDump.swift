@@ -121,6 +121,8 @@ package enum StoreDump {
     defer { partial.remove() }
     do {
       let writer = try StoreConnection.open(partial.storePath, .writer)
+      // The triggers of the archive would log the rows again, or do anything else.
+      try writer.use { db in try db.setFiresTriggers(false) }
       try writer.write { db in
         var content = StoredContent(db)
         try content.add(lines)
@@ -135,6 +137,9 @@ package enum StoreDump {
         try db.checkpoint()
       }
       try writer.close()
+      try StoreFile.read(at: partial.storePath, role: .reader, requested: nil) {
+        StoredContent.failure($0.clause)
+      }
     } catch {
       throw StoreError(any: error)
     }
@@ -207,8 +212,46 @@ private struct StoredContent {
   private func create(_ sql: String) throws {
     let kinds = ["TABLE", "INDEX", "UNIQUE INDEX", "TRIGGER", "VIEW"]
     guard kinds.contains(where: { sql.hasPrefix("CREATE \($0) ") }) else { throw UnknownLine() }
+    // `CREATE TABLE … AS SELECT` would run a query of any length.
+    guard !sql.hasPrefix("CREATE TABLE ") || Self.hasColumns(sql) else { throw UnknownLine() }
     // SQLite prepares the first statement of a text, and ignores what follows.
     try PreparedStatement(db, sql).run()
+  }
+
+  /// Returns whether the definition of a table has a list of columns after the name.
+  private static func hasColumns(_ sql: String) -> Bool {
+    var rest = sql.utf8.dropFirst("CREATE TABLE ".utf8.count)
+    if let quote = rest.first, let end = closingQuotes[quote] {
+      repeat {
+        guard let close = rest.dropFirst().firstIndex(of: end) else { return false }
+        rest = rest[rest.index(after: close)...]
+        // A doubled quote is one of the name.
+      } while rest.first == end && end == quote
+    } else {
+      rest = rest.drop { $0 >= 0x80 || $0 == 0x5F || $0 == 0x24 || isAlphanumeric($0) }
+    }
+    while let byte = rest.first {
+      switch byte {
+      case 0x20, 0x09, 0x0A, 0x0C, 0x0D: rest = rest.dropFirst()
+      case UInt8(ascii: "-") where rest.starts(with: "--".utf8):
+        rest = rest.drop { $0 != 0x0A }
+      case UInt8(ascii: "/") where rest.starts(with: "/*".utf8):
+        rest = rest.dropFirst(2)
+        while !rest.isEmpty, !rest.starts(with: "*/".utf8) { rest = rest.dropFirst() }
+        rest = rest.dropFirst(2)
+      default: return byte == UInt8(ascii: "(")
+      }
+    }
+    return false
+  }
+
+  private static let closingQuotes: [UInt8: UInt8] = [
+    UInt8(ascii: "\""): UInt8(ascii: "\""), UInt8(ascii: "'"): UInt8(ascii: "'"),
+    UInt8(ascii: "`"): UInt8(ascii: "`"), UInt8(ascii: "["): UInt8(ascii: "]"),
+  ]
+
+  private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+    (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte & 0xDF)
   }
 
   private mutating func insert(_ row: [JSONValue]) throws {

@@ -16,6 +16,8 @@ enum StoreFile {
     let formerHashes: Set<String>
     /// Whether the stored sort keys are of this process's ICU; a writer computes them anew.
     var hasSortKeys: Bool
+    /// Whether the file has the triggers of this version; a writer creates them.
+    var hasTriggers: Bool
     /// The program's functions for transient attributes, by name.
     var computing: [String: ComputedValue] = [:]
 
@@ -31,10 +33,18 @@ enum StoreFile {
 
   /// Creates a missing store in one transaction, so that a crash leaves either no store or all of
   /// it.
-  static func create(at path: String, model: Model, environment: StoreEnvironment) throws {
-    guard try !hasTables(path) else { return }
+  ///
+  /// - Returns: Whether the store was missing.
+  /// - Throws: `StoreError`; `SQLiteError`.
+  static func create(
+    at path: String,
+    model: Model,
+    environment: StoreEnvironment
+  ) throws -> Bool {
+    guard try !hasTables(path) else { return false }
     do {
       try createTables(at: path, model, environment)
+      return true
     } catch {
       // An incomplete file is removed, because it would be mistaken for another program's database.
       if !isLocked(error), !hasTablesOrIsLocked(path) {
@@ -89,6 +99,20 @@ enum StoreFile {
     try queue.close()
   }
 
+  /// Replaces the triggers of a store, in a transaction that writes.
+  ///
+  /// An earlier version may have created triggers of other names.
+  static func replaceTriggers(_ model: Model, _ db: SQLiteConnection) throws {
+    let names = try db.rows("SELECT name FROM sqlite_schema WHERE type = 'trigger'") { $0.text(0) }
+    for name in names where name.hasPrefix(SQLNames.triggerPrefix) {
+      try db.execute("DROP TRIGGER \(SQLNames.quoted(name))")
+    }
+    for entity in model.entities {
+      for trigger in LogTriggers.triggers(for: entity, in: model) { try db.execute(trigger) }
+    }
+    try StoreMetadata.triggers.set(LogTriggers.formatVersion, db)
+  }
+
   /// Updates the stored model to the given one, which may have other stored requests and texts.
   static func updateModel(_ model: Model, at path: String) throws {
     let queue = try StoreConnection.open(path, .writer)
@@ -111,13 +135,28 @@ enum StoreFile {
     return count > 0
   }
 
-  /// Reads a store's metadata.
+  /// Reads a store's metadata, and compares its schema with the one of its model.
   ///
   /// If the requested model is of the store's version, the returned model has what it has besides
   /// stored data: its name, its stored requests, its texts.
-  static func read(at path: String, role: StoreConnection.Role, requested: Model?) throws -> Facts {
+  ///
+  /// - Parameters:
+  ///   - path: The path of `store.sqlite`.
+  ///   - role: The user of the connection.
+  ///   - requested: The model that the caller has; nil for the store's own model.
+  ///   - refusal: Returns the error of a store that is refused because of its schema; nil for an
+  ///     error that names the path.
+  /// - Returns: The metadata.
+  /// - Throws: `StoreError`; `SQLiteError`.
+  @discardableResult
+  static func read(
+    at path: String,
+    role: StoreConnection.Role,
+    requested: Model?,
+    refusal: ((SchemaComparison.Difference) -> StoreError)? = nil
+  ) throws -> Facts {
     let queue = try StoreConnection.open(path, role)
-    let meta = try queue.use { db in
+    let (meta, parts) = try queue.use { db in
       guard try db.hasTable(StoreMetadata.table) else {
         throw StoreError(
           .cannotOpen,
@@ -125,7 +164,8 @@ enum StoreFile {
           hint: "Name another folder"
         )
       }
-      return try StoreMetadata.all(db)
+      let parts = try db.rows(SchemaComparison.Part.query) { SchemaComparison.Part($0) }
+      return (try StoreMetadata.all(db), parts)
     }
     try queue.close()
     guard meta[.format] == formatVersion else {
@@ -138,12 +178,18 @@ enum StoreFile {
     guard let generation = meta[.generation].flatMap({ UInt32($0, radix: 16) }),
       let identifier = meta[.identifier]
     else { throw damaged("generation or identifier", path) }
+    let kept = try model(meta, requested, path)
+    let schema = SchemaComparison(parts, kept, triggers: meta[.triggers])
+    if let difference = schema.refusal {
+      throw refusal?(difference) ?? StoreError(difference, in: path)
+    }
     return Facts(
-      model: try model(meta, requested, path),
+      model: kept,
       generation: generation,
       identifier: identifier,
       formerHashes: Set((meta[.formerHashes] ?? "").split(separator: " ").map(String.init)),
-      hasSortKeys: meta[.unicode] == Folding.version
+      hasSortKeys: meta[.unicode] == Folding.version,
+      hasTriggers: !schema.lacksTriggers
     )
   }
 
@@ -163,11 +209,22 @@ enum StoreFile {
     } catch {
       throw StoreError(error, in: "in \(path)")
     }
+    // A changed text would be another model, with other names and types.
+    guard let hash = meta[.modelHash], kept.isIdentified(by: hash) else {
+      throw damaged("model", path)
+    }
     // Only the objects of families have numbers that depend on slots.
     guard let slots = meta[.slots].map({ slots($0) }) ?? (kept.slots.isEmpty ? [:] : nil) else {
       throw damaged("slots", path)
     }
     guard let retired = meta[.retired].map({ retired($0) }) ?? [] else {
+      throw damaged("retired entities", path)
+    }
+    // The log names the objects of a retired entity's to-ones by these numbers.
+    let destinations = retired.flatMap { $0.description.relationships.map(\.destination) }
+    let numbers = 0...kept.entities.count
+    let retiredNumbers = RetiredEntity.numberMin..<RetiredEntity.numberMin + retired.count
+    guard destinations.allSatisfy({ numbers.contains($0) || retiredNumbers.contains($0) }) else {
       throw damaged("retired entities", path)
     }
     do throws(ModelError) {
@@ -235,10 +292,5 @@ enum StoreFile {
       "The table \(StoreMetadata.table) of \(path) has no valid \(what)",
       hint: "Restore a backup"
     )
-  }
-
-  /// Returns whether a write-ahead log with content exists beside a store.
-  static func hasLogFile(_ path: String) -> Bool {
-    FileSize.of([path + "-wal"]) > 0
   }
 }

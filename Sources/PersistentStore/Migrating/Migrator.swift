@@ -273,6 +273,10 @@ package struct Migrator {
       )
     }
     try db.execute(LogTables.late)
+    // No statement of the migration may fire triggers that this version does not know.
+    if try StoreMetadata.triggers.value(db) != LogTriggers.formatVersion {
+      try StoreFile.replaceTriggers(first.plan.from, db)
+    }
     try seal(first.plan.from, db)
     if let objects { try checkUnchanged(since: objects.token, first.plan.from, db) }
     let count = stages.reduce(objects == nil ? 0 : 1) { count, stage in

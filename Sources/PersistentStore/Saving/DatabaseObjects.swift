@@ -40,7 +40,7 @@ final class DatabaseObjects: StoredObjects {
     defer { statement.reset() }
     statement.bind(identity, at: 1)
     guard try statement.step() else { return nil }
-    return tables.layout.model.key(entity.entity.number, statement.integer(0))
+    return tables.layout.model.storedKey(entity.entity.number, statement.integer(0))
   }
 
   func holders(of set: UniqueSet, _ values: [AttributeValue]) throws -> [ObjectKey] {

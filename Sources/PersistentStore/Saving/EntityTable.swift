@@ -103,10 +103,18 @@ final class EntityTable {
 
   /// Returns the number that any process gave last.
   private func lastAllocated() throws -> Int64 {
-    let sequence = try statement(.lastAllocated, "SELECT seq FROM sqlite_sequence WHERE name = ?")
+    // As SQLite, this does without the sequence where it is behind the objects.
+    let sequence = try statement(
+      .lastAllocated,
+      """
+      SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?), 0),
+        coalesce((SELECT max("_id") FROM \(table)), 0))
+      """
+    )
     defer { sequence.reset() }
     sequence.bind(entity.name, at: 1)
-    return try sequence.step() ? sequence.integer(0) : entity.numbers.lowerBound - 1
+    let first = entity.numbers.lowerBound - 1
+    return try sequence.step() ? max(sequence.integer(0), first) : first
   }
 
   /// Returns the next number, unless an external client has used up the numbers.

@@ -96,7 +96,7 @@ struct MatchingChanges {
     let rows = try PreparedStatement(db, bound: matches.query)
     defer { rows.reset() }
     while try rows.step() {
-      try body(model.key(matches.entity.number, rows.integer(0)), rows)
+      try body(model.storedKey(matches.entity.number, rows.integer(0)), rows)
     }
   }
 
@@ -405,7 +405,7 @@ struct MatchingChanges {
       )
       defer { rows.reset() }
       while try !problems.isFull && rows.step() {
-        let key = model.key(matches.entity.number, rows.integer(0))
+        let key = model.storedKey(matches.entity.number, rows.integer(0))
         let id = try tables[key].name(of: key.object)
         guard let value = storable(rows.value(1), attribute, id),
           let violation = try attribute.violation(by: value, interruption)

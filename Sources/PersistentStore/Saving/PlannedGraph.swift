@@ -112,7 +112,8 @@ package struct PlannedGraph {
 
   func insertIndex(of key: ObjectKey) -> Int? {
     let known = insertIndices[key.entity - 1]
-    let offset = key.object - known.first
+    // A reference may have any number.
+    let offset = key.object &- known.first
     guard offset >= 0, offset < known.indices.count else {
       return restoredIndices.isEmpty ? nil : restoredIndices[key]
     }

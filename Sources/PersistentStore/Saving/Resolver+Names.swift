@@ -44,7 +44,7 @@ extension Resolver {
     }
     switch id.key {
     case .temporary: throw StoreError.invalidIdentifier(text, "no insert of this save has it")
-    case .object(let number): return .object(model.key(entity.number, number))
+    case .object(let number): return .object(model.storedKey(entity.number, number))
     case .integer, .uuid, .string:
       guard let value = IdentityResolver.value(id, entity) else {
         throw StoreError.invalidIdentifier(text, "\(entity.name) has no identity of that form")

@@ -113,10 +113,10 @@ package final class RelationshipLayout {
   }
 
   /// Returns the object with a number at its other end.
-  package func target(_ object: Int64) -> ObjectKey { model.key(destination.number, object) }
+  package func target(_ object: Int64) -> ObjectKey { model.storedKey(destination.number, object) }
 
   /// Returns the object with a number that has the relationship.
-  package func holder(_ object: Int64) -> ObjectKey { model.key(owner.number, object) }
+  package func holder(_ object: Int64) -> ObjectKey { model.storedKey(owner.number, object) }
 }
 
 /// An entity, with the information for planning changes of its objects.

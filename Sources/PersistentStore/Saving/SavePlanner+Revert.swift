@@ -39,9 +39,9 @@ extension SavePlanner {
       let change = changes[index]
       // An object that the newest commit deleted was not deleted later, and does not exist.
       if isNewest, let version = change.deletedVersion {
-        try restore(change, version: version + 1, &oneToOneEnds)
+        try restore(change, version: version &+ 1, &oneToOneEnds)
       } else if try !plan.graph.exists(change.key) {
-        try restore(change, version: try lastVersion(change.key) + 1, &oneToOneEnds)
+        try restore(change, version: try lastVersion(change.key) &+ 1, &oneToOneEnds)
       }
     }
     for index in changes.indices where changes[index].kind == .update {

@@ -10,6 +10,10 @@ package enum SortPositions {
   /// - Returns: A position for each member.
   /// - Complexity: O(*n* log *n*).
   package static func assign(_ present: [Int64?], gap: Int64) -> [Int64] {
+    func assignedAgain() -> [Int64] { present.indices.map { Int64($0 + 1) * gap } }
+    // Beyond these, a position beside a present one, or the space between two, could overflow.
+    let safe = Int64.min / 4...Int64.max / 4
+    for case let position? in present where !safe.contains(position) { return assignedAgain() }
     let kept = present.longestAscendingRun { $0 }
     var positions: [Int64] = []
     positions.reserveCapacity(present.count)
@@ -22,7 +26,7 @@ package enum SortPositions {
       case (let lower?, let upper?):
         let step = (upper - lower) / (count + 1)
         // Without space between two positions, all positions are assigned again.
-        guard step > 0 else { return present.indices.map { Int64($0 + 1) * gap } }
+        guard step > 0 else { return assignedAgain() }
         positions += (0..<count).map { lower + step * ($0 + 1) }
       case (let lower?, nil): positions += (0..<count).map { lower + gap * ($0 + 1) }
       case (nil, let upper?): positions += (0..<count).map { upper - gap * (count - $0) }

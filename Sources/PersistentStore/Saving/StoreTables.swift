@@ -73,7 +73,7 @@ final class StoreTables {
     for (index, value) in values.enumerated() { rows.bind(value, at: Int32(index + 1)) }
     var found: [ObjectKey] = []
     while try rows.step() {
-      found.append(layout.model.key(set.scope.number, rows.integer(0)))
+      found.append(layout.model.storedKey(set.scope.number, rows.integer(0)))
     }
     return found
   }

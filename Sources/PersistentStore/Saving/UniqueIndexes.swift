@@ -56,6 +56,8 @@ struct UniqueIndexes {
   private static let plain = "CREATE INDEX "
 
   private func replace(_ name: String, by sql: String) throws {
-    try db.execute("DROP INDEX \(SQLNames.quoted(name)); \(sql)")
+    try db.execute("DROP INDEX \(SQLNames.quoted(name))")
+    // The statement of a foreign index may have others after it, which SQLite ignores in a schema.
+    try PreparedStatement(db, sql).run()
   }
 }

@@ -1,0 +1,201 @@
+import JSON
+import ObjectModel
+import PersistentHistory
+import SQLite
+import StoreLayout
+
+/// The schema of a store's file, compared with the one that its model generates.
+///
+/// A foreign trigger on a table of the store, and a table of another form, change what a save
+/// stores: such a store is refused. Foreign views, indexes and tables stay.
+///
+/// When SQLite reads a schema, it checks the kinds and names that the file lists against the
+/// statements, so that these can be relied on.
+struct SchemaComparison {
+  /// A table, an index, a trigger or a view of the file.
+  struct Part: Sendable {
+    /// SQLite's name of the kind, in lowercase letters.
+    let kind: String
+    let name: String
+    /// The table of an index or of a trigger.
+    let table: String
+    /// The statement that creates the part, in UTF-8.
+    let sql: [UInt8]
+
+    /// The query for the columns from which `init` reads a part.
+    static let query = """
+      SELECT lower(type), name, tbl_name, sql FROM main.sqlite_schema WHERE sql IS NOT NULL
+      """
+
+    /// Reads a part from a row of `query`.
+    init(_ row: PreparedStatement) {
+      kind = row.text(0)
+      name = row.text(1)
+      table = row.text(2)
+      sql = row.blob(3)
+    }
+  }
+
+  /// A difference from the schema of the model.
+  struct Difference: Sendable {
+    /// What differs, as the end of a sentence about the store.
+    let clause: String
+    /// The advice; nil where the store can be used.
+    let advice: StoreHint?
+  }
+
+  /// The differences: those of the file's parts in its order, then what is missing.
+  private(set) var differences: [Difference] = []
+  /// The parts of other programs, with their kinds.
+  private(set) var foreign: [(kind: String, name: String)] = []
+
+  private var expected: [Key: Expected] = [:]
+
+  /// A name of a part; triggers have names of their own.
+  private struct Key: Hashable {
+    private let isTrigger: Bool
+    /// The name as SQLite compares it: up to a NUL, without the case of ASCII letters.
+    private let name: [UInt8]
+
+    init(_ kind: String, _ name: String) {
+      isTrigger = kind == "trigger"
+      self.name = name.utf8.prefix { $0 != 0 }.map { byte in
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+      }
+    }
+  }
+
+  /// A part that Cordial creates.
+  private struct Expected {
+    let kind: String
+    let name: String
+    let sql: [UInt8]
+    let isOfLog: Bool
+    var isPresent = false
+  }
+
+  /// Compares a schema.
+  ///
+  /// - Parameters:
+  ///   - parts: The parts of the file.
+  ///   - model: The store's model.
+  ///   - triggers: The version of the triggers in the file; a writer replaces those of another
+  ///     version before it writes anything else.
+  init(_ parts: [Part], _ model: Model, triggers: String?) {
+    for statement in LogTables.statements { expect(statement, isOfLog: true) }
+    for statement in StoreSchema.statements(for: model) { expect(statement, isOfLog: false) }
+    let replacesTriggers = triggers != LogTriggers.formatVersion
+    lacksTriggers = replacesTriggers
+    for part in parts { compare(part, replacesTriggers) }
+    for part in expected.values.filter({ !$0.isPresent }).sorted(by: { $0.name < $1.name }) {
+      // A store of an earlier program may lack tables of the log, which a writer creates.
+      guard !part.isOfLog, part.kind != "trigger" || !replacesTriggers else { continue }
+      if part.kind == "trigger" { lacksTriggers = true }
+      let advice: StoreHint? = part.kind == "table" ? Self.damageAdvice : nil
+      add("its \(part.kind) \(Self.shown(part.name)) is missing", advice)
+    }
+  }
+
+  /// Whether a writer has to create the triggers, because some are missing or of another version.
+  private(set) var lacksTriggers = false
+
+  /// The first difference for which the store is refused; nil when it can be used.
+  var refusal: Difference? { differences.first { $0.advice != nil } }
+
+  private static let damageAdvice: StoreHint = "Restore a backup"
+  private static let triggerAdvice: StoreHint =
+    "Drop the trigger with another SQLite client, open the store, and verify it"
+
+  /// Returns a name of the file without control characters.
+  private static func shown(_ name: String) -> String { JSONValue.string(name).text }
+
+  private mutating func add(_ clause: String, _ advice: StoreHint?) {
+    differences.append(Difference(clause: clause, advice: advice))
+  }
+
+  private mutating func expect(_ statement: String, isOfLog: Bool) {
+    // The other statements number the objects of families.
+    guard let (kind, name) = Self.created(by: statement) else { return }
+    let sql = Array(statement.utf8)
+    expected[Key(kind, name)] = Expected(
+      kind: kind,
+      name: name,
+      sql: isOfLog ? Self.withoutSpace(sql) : sql,
+      isOfLog: isOfLog
+    )
+  }
+
+  /// Returns the kind and the name of the part that a statement of Cordial's creates.
+  private static func created(by statement: String) -> (kind: String, name: String)? {
+    for (beginning, kind) in [
+      ("CREATE TABLE ", "table"), ("CREATE INDEX ", "index"), ("CREATE UNIQUE INDEX ", "index"),
+      ("CREATE TRIGGER ", "trigger"),
+    ] where statement.utf8.starts(with: beginning.utf8) {
+      let rest = statement.utf8.dropFirst(beginning.utf8.count)
+      let quote = UInt8(ascii: "\"")
+      let name =
+        rest.first == quote
+        ? rest.dropFirst().prefix { $0 != quote }
+        : rest.prefix { $0 != UInt8(ascii: "(") && $0 != UInt8(ascii: " ") }
+      return (kind, String(decoding: name, as: UTF8.self))
+    }
+    return nil
+  }
+
+  private mutating func compare(_ part: Part, _ replacesTriggers: Bool) {
+    let key = Key(part.kind, part.name)
+    guard let expected = expected[key] else { return compareForeign(part, replacesTriggers) }
+    self.expected[key]?.isPresent = true
+    let sql = expected.isOfLog ? Self.withoutSpace(part.sql) : part.sql
+    guard part.kind != expected.kind || sql != expected.sql else { return }
+    guard part.kind == expected.kind else {
+      return add(
+        "its \(expected.kind) \(Self.shown(part.name)) is missing, and a \(part.kind) has the name",
+        Self.damageAdvice
+      )
+    }
+    let advice: StoreHint?
+    switch part.kind {
+    case "trigger" where replacesTriggers: return
+    case "trigger": advice = Self.triggerAdvice
+    case "table": advice = Self.damageAdvice
+    default: advice = nil
+    }
+    add(
+      "its \(part.kind) \(Self.shown(part.name)) is not the one that its model generates",
+      advice
+    )
+  }
+
+  private mutating func compareForeign(_ part: Part, _ replacesTriggers: Bool) {
+    if part.kind == "trigger", expected[Key("table", part.table)]?.kind == "table" {
+      // An earlier version may have created triggers of other names.
+      if replacesTriggers, part.name.hasPrefix(SQLNames.triggerPrefix) { return }
+      return add(
+        "the trigger \(Self.shown(part.name)) of another program is on its table "
+          + Self.shown(part.table),
+        Self.triggerAdvice
+      )
+    }
+    // SQLite's own tables count the numbers of objects and the rows of tables.
+    guard part.kind != "table" || !part.name.hasPrefix("sqlite_") else { return }
+    foreign.append((part.kind, part.name))
+  }
+
+  /// Returns a statement without white space, which earlier programs wrote differently in the
+  /// tables of the log; these have no text in which it matters.
+  private static func withoutSpace(_ sql: [UInt8]) -> [UInt8] {
+    sql.filter { ![0x09, 0x0A, 0x0D, 0x20].contains($0) }
+  }
+}
+
+extension StoreError {
+  /// Creates the error of a store that is refused because of its schema.
+  init(_ difference: SchemaComparison.Difference, in path: String) {
+    self.init(
+      .storeCorrupt,
+      "The store \(path) is refused: \(difference.clause)",
+      hint: difference.advice
+    )
+  }
+}
