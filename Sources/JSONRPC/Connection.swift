@@ -152,17 +152,18 @@ private struct FrameReader: Sendable {
       )
       value = measured.value
       heldBytes += max(frame.count, measured.bytes)
-    } catch where error.code == .tooManyValues {
-      let error = RPCError(
+    } catch {
+      guard error.code == .tooManyValues else {
+        return .reject(RPCError(.parseError, error.message))
+      }
+      let refusal = RPCError(
         code: 1302,
         message: "A message has at most \(limits.valuesMax) values",
         data: [
           "code": "limitExceeded", "limit": "values", "max": .integer(Int64(limits.valuesMax)),
         ]
       )
-      return .reject(error)
-    } catch {
-      return .reject(RPCError(.parseError, error.message))
+      return .reject(refusal)
     }
     do {
       guard case .array(let elements) = value else { return .message(try Message(value)) }

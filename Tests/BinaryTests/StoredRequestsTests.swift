@@ -79,6 +79,7 @@ import Testing
   // Evidence: P-084c, P-052h
   @Test func `a subscription that cannot be kept ends, and its connection lives on`() throws {
     let peer = try daemon.connect()
+    _ = try peer.call("initialize", ["cordial": ["timeoutSeconds": 1]])
     let heavy = try peer.call(
       "observe",
       ["fetch": ["entity": "Task", "predicate": "title MATCHES '(a*)*b'"]]
@@ -91,7 +92,7 @@ import Testing
     )
     let changes = try peer.changes()
     #expect(changes["updates"]?[0]?["subscription"] == heavy["subscription"])
-    #expect(changes["updates"]?[0]?["error"]?["code"] == 1302)
+    #expect(changes["updates"]?[0]?["error"]?["code"] == 1303)
     #expect(changes["updates"]?[1]?["subscription"] == light["subscription"])
     #expect(changes["updates"]?[1]?["insert"]?.array?.count == 1)
     let name = heavy["subscription"] ?? .null

@@ -24,7 +24,13 @@ extension Service {
       if session.observed.lag == nil { session.observed.lag = position }
       observing.waiting.insert(session.number)
     }
-    let interruption = Interruption(secondsMax: Double(limits.requestSecondsMax))
+    // The longest time that one of its connections wants to wait.
+    let wanted = Array(affected.subscribers).map { subscriber in
+      sessions[subscriber.session]?.timeoutSeconds ?? .infinity
+    }.max()
+    let interruption = Interruption(
+      secondsMax: min(wanted ?? .infinity, Double(limits.requestSecondsMax))
+    )
     observing.alone[number] = interruption
     let (registry, limits) = (observing.registry, limits)
     snapshot(for: ReadTurn(source: first.session, interruption: interruption)) { snapshot in
