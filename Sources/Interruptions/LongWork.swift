@@ -1,4 +1,4 @@
-/// Work that may take minutes: what stops it, and who wants to know how far it is.
+/// Work that may take minutes, with its interruption and the receiver of its progress.
 package struct LongWork: Sendable {
   package let interruption: Interruption
   private let progress: (@Sendable (_ done: Int, _ count: Int) -> Void)?
@@ -8,7 +8,7 @@ package struct LongWork: Sendable {
   /// - Parameters:
   ///   - interruption: What stops the work.
   ///   - progress: Called on the thread of the work, with the number of steps that are done and of
-  ///     all; nil where nobody wants to know.
+  ///     all; nil without a receiver.
   package init(
     _ interruption: Interruption = Interruption(),
     progress: (@Sendable (_ done: Int, _ count: Int) -> Void)? = nil

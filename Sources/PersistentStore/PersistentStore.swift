@@ -43,8 +43,9 @@ package final class PersistentStore: Sendable {
 
   /// The number of connections for reads that stay open.
   private static let readersKept = 3
-  /// The number of connections for reads to one for reads of past commits, of which each one keeps
-  /// the rows that changed since.
+  /// The ratio of connections for present commits to connections for past commits.
+  ///
+  /// A connection for past commits keeps the rows that changed since in memory.
   private static let readersToPastReader = 8
 
   /// Opens a store.

@@ -31,7 +31,7 @@ int32_t unicode_fold(
 /// the parts of its folded form; `length` if there is none.
 int32_t unicode_fold_cut(const char *text, int32_t length, int32_t from);
 
-/// Returns whether a text contains another one, byte by byte, in linear time.
+/// Returns whether a text contains a part, compared byte by byte, in linear time.
 bool unicode_contains(const void *text, size_t length, const void *part, size_t partLength);
 
 /// Compares two strings by ICU's root collation, with digits as numbers.

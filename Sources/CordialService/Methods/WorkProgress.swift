@@ -49,7 +49,7 @@ final class WorkProgress: Sendable {
     send(["kind": "begin", "title": .string(title), "percentage": 0, "cancellable": true])
   }
 
-  /// Reports a part of the work, unless another one was reported just now.
+  /// Reports the progress, unless the last report was sent within the minimum pause.
   ///
   /// - Parameters:
   ///   - done: The number of steps that are done.

@@ -53,7 +53,7 @@ struct RunningRequests {
     for request in requests where request.id == id { request.interruption.stop(.cancelled) }
   }
 
-  /// Stops the search for a subscription that another one replaces.
+  /// Stops the search of a subscription that a later `observe` with its key replaces.
   func cancel(key: String) {
     for request in requests where request.key == key { request.interruption.stop(.cancelled) }
   }

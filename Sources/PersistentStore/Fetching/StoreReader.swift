@@ -180,7 +180,7 @@ package final class StoreReader {
     try queue.progress.stopping(by: interruption, body)
   }
 
-  /// Runs a statement of which SQLite executes long parts without looking at the interruption.
+  /// Runs a statement with long parts in which SQLite does not look at the interruption.
   fileprivate func interruptingCalls<Result>(_ body: () throws -> Result) throws -> Result {
     try queue.use { try $0.interruptingCalls(body) }
   }
@@ -442,7 +442,7 @@ extension StoreSnapshot {
     try reader.stopping(by: interruption, body)
   }
 
-  /// Runs a statement of which SQLite executes long parts without looking at the interruption.
+  /// Runs a statement with long parts in which SQLite does not look at the interruption.
   func interruptingCalls<Result>(_ body: () throws -> Result) throws -> Result {
     try reader.interruptingCalls(body)
   }

@@ -1,11 +1,11 @@
 import CUnicode
 
-/// A search for a text inside another one, byte by byte.
+/// A search for a part of a text, byte by byte.
 enum TextSearch {
   /// The number of bytes that are searched between two checks.
   private static let pieceBytes = 1 << 20
 
-  /// Returns whether a text contains another one; both are UTF-8.
+  /// Returns whether a text contains a part; both are UTF-8.
   ///
   /// - Parameters:
   ///   - text: The text.
