@@ -57,17 +57,20 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
     extendedCode = Code(rawValue: code)
     self.message = message
     self.sql = sql
-    lacksDescriptors = code & 0xFF == SQLITE_CANTOPEN && !Self.hasDescriptor
+    lacksDescriptors = code & 0xFF == SQLITE_CANTOPEN && !Self.hasDescriptors
   }
 
-  /// Whether the process can open another file.
-  private static var hasDescriptor: Bool {
-    let file = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
-    guard file < 0 else {
-      _ = close(file)
-      return true
+  /// Whether the process can open as many files as SQLite needs for a database: itself, its log and
+  /// their shared memory, or a temporary file. SQLite has closed those that it could open.
+  private static var hasDescriptors: Bool {
+    var files: [Int32] = []
+    defer { for file in files { _ = close(file) } }
+    for _ in 0..<4 {
+      let file = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+      guard file >= 0 else { return errno != EMFILE && errno != ENFILE }
+      files.append(file)
     }
-    return errno != EMFILE && errno != ENFILE
+    return true
   }
 
   package var description: String {

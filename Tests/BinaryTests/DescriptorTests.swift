@@ -73,6 +73,10 @@ import Testing
     let child = try Self.limited(160, ["serve", store, "--model", second, "--socket", socket])
     _ = try #require(try child.errorLine())
     var peers: [Peer] = []
+    let end = ContinuousClock.now + .seconds(60)
+    while peers.isEmpty, ContinuousClock.now < end {
+      do { peers.append(Peer(try ByteStream.connect(socket), of: child)) } catch { usleep(1000) }
+    }
     for _ in 0..<250 {
       // The queue of connections may be full.
       do { peers.append(Peer(try ByteStream.connect(socket), of: child)) } catch {}
