@@ -2,6 +2,7 @@ public import Cordial
 import CordialService
 import Glibc
 import JSON
+import JSONRPC
 public import Logging
 import ObjectModel
 import PersistentStore
@@ -150,6 +151,9 @@ public final class Container: Sendable {
 
   private let closing = Mutex<Task<Void, any Error>?>(nil)
 
+  /// The memory of the messages of all containers of the process.
+  private static let budget = ByteBudget(bytesMax: Limits().processBytesMax)
+
   /// Opens stores that share a model.
   ///
   /// - Parameters:
@@ -265,6 +269,7 @@ public final class Container: Sendable {
         model: model,
         mode: mode,
         indexDelegate: delegate,
+        budget: budget,
         version: "0",
         log: logger
       )

@@ -8,7 +8,7 @@
 
 package import Cordial
 package import CordialService
-import JSONRPC
+package import JSONRPC
 package import Logging
 package import ObjectModel
 package import PersistentStore
@@ -24,6 +24,8 @@ package final class Engine: Sendable {
   package let index: SearchIndex
   /// The limits of the service, which `initialize` announces.
   package let limits: Limits
+  /// The memory of the messages of all connections.
+  package var budget: ByteBudget { service.budget }
   private let watcher: CommitWatcher?
   /// The folder of the index of a read-only store; nil when the index is in the store.
   private let indexFolder: StoreContainer?
@@ -42,6 +44,7 @@ package final class Engine: Sendable {
   ///   - indexDelegate: What the program decides about the search index, which then has a file of
   ///     its own; nil where the model decides alone.
   ///   - limits: The limits of the service.
+  ///   - budget: The memory of messages that the service shares with others; nil for its own.
   ///   - loop: The thread of the service and its connections, nil for a new one.
   ///   - version: The program's version.
   ///   - log: The logger of the service.
@@ -57,6 +60,7 @@ package final class Engine: Sendable {
     computedValues: [String: ComputedValue] = [:],
     indexDelegate: IndexDelegate? = nil,
     limits: Limits = Limits(),
+    budget: ByteBudget? = nil,
     loop: TransportLoop? = nil,
     version: String,
     log: Logger,
@@ -111,6 +115,7 @@ package final class Engine: Sendable {
         index: index,
         loop: TransportServiceLoop(loop: loop),
         limits: limits,
+        budget: budget,
         facts: .init(
           name: "cordial",
           version: version,

@@ -25,16 +25,35 @@ package struct HeldConnection {
 
   private var decoder: FrameDecoder
   private var held: [Held] = []
-  /// The number of bytes of the messages that wait.
+  /// The memory of the messages that wait, in bytes.
   package private(set) var heldBytes = 0
   /// Whether the connection must be closed, after its last response.
   package private(set) var isRefused = false
   /// Whether the client sends nothing more.
   package var hasEnded = false
 
+  private let limits: Connection.Limits
+  /// Counts the memory of the messages that wait; nil for no common bound.
+  private let account: ByteBudget.Account?
+
   /// Creates the connection of a new client.
-  package init(framing: Framing?, messageBytesMax: Int) {
-    decoder = FrameDecoder(framing: framing, messageBytesMax: messageBytesMax)
+  ///
+  /// - Parameters:
+  ///   - framing: The framing, nil to let the first bytes choose it.
+  ///   - limits: The limits of the messages.
+  ///   - account: Counts the memory of the messages that wait; nil for no common bound.
+  package init(
+    framing: Framing?,
+    limits: Connection.Limits,
+    account: ByteBudget.Account? = nil
+  ) {
+    decoder = FrameDecoder(
+      framing: framing,
+      messageBytesMax: limits.messageBytesMax,
+      account: account
+    )
+    self.limits = limits
+    self.account = account
   }
 
   private var framing: Framing { decoder.framing ?? .line }
@@ -52,23 +71,54 @@ package struct HeldConnection {
   {
     guard !isRefused else { return [] }
     var messages: [[UInt8]] = []
-    var hasFailed = false
+    let memoryIsUsed = memoryIsUsed
+    var failure: RPCError?
     decoder.receive(bytes) { event, frame in
-      if case .frame = event {
-        messages.append(frame.indices.map { frame[$0] })
-      } else {
-        hasFailed = true
+      switch event {
+      case .frame: messages.append(Self.copy(frame))
+      case .dropped: failure = memoryIsUsed
+      case .oversized, .unknownFraming, .fatal: failure = Self.unreadable
       }
     }
     var output = messages.reduce(into: [UInt8]()) { output, message in
       output += receive(message, status, deadline)
     }
-    if hasFailed {
-      isRefused = true
-      let error = RPCError(.parseError, "While the store is migrated, this cannot be read")
-      output += framing.frame(MessageWriter.error(.null, error))
-    }
+    if let failure { output += refuse(failure) }
     return output
+  }
+
+  /// Drops the unfinished message, because the memory for messages is used up.
+  ///
+  /// - Returns: The bytes for the client, whose connection is refused.
+  package mutating func dropUnfinished() -> [UInt8] {
+    var isDropped = false
+    decoder.dropUnfinished { _, _ in isDropped = true }
+    return isDropped ? refuse(memoryIsUsed) : []
+  }
+
+  private mutating func refuse(_ error: RPCError) -> [UInt8] {
+    isRefused = true
+    return framing.frame(MessageWriter.error(.null, error))
+  }
+
+  private static let unreadable = RPCError(
+    .parseError,
+    "While the store is migrated, this cannot be read"
+  )
+
+  private var memoryIsUsed: RPCError {
+    .exceeded(
+      "processBytes",
+      max: account?.bytesMax ?? .max,
+      "The memory for the messages of all connections is used up; connect again later"
+    )
+  }
+
+  private static func copy(_ frame: Span<UInt8>) -> [UInt8] {
+    var message: [UInt8] = []
+    message.reserveCapacity(frame.count)
+    JSONBytes.append(frame, to: &message)
+    return message
   }
 
   private mutating func receive(
@@ -78,7 +128,13 @@ package struct HeldConnection {
   ) -> [UInt8] {
     let value: JSONValue
     do {
-      value = try JSONParser.parse(bytes.span)
+      // The value is held during this call only.
+      value = try JSONParser.measure(
+        bytes.span,
+        depthMax: limits.depthMax,
+        valuesMax: limits.valuesMax,
+        bytesMax: account?.messageBytesMax ?? .max
+      ).value
     } catch {
       // The service reads the message again, and answers it.
       hold(Held(bytes: bytes, id: nil, progressToken: nil, deadline: nil))
@@ -105,12 +161,20 @@ package struct HeldConnection {
 
   private mutating func hold(_ message: Held) {
     held.append(message)
-    heldBytes += message.bytes.count
+    add(message.bytes.count + Self.overheadBytes)
   }
 
   private mutating func remove(_ index: Int) {
-    heldBytes -= held[index].bytes.count
+    add(-held[index].bytes.count - Self.overheadBytes)
     held.remove(at: index)
+  }
+
+  /// The memory of a message beside its bytes.
+  private static let overheadBytes = 256
+
+  private mutating func add(_ bytes: Int) {
+    heldBytes += bytes
+    account?.addRequests(bytes)
   }
 
   private func result(_ id: RequestID, _ result: JSONValue) -> [UInt8] {
@@ -182,6 +246,9 @@ package struct HeldConnection {
       output += framing.frame(MigrationProgress.notification(token, MigrationProgress.end))
     }
   }
+
+  /// Releases the memory, because the service has the messages.
+  package func release() { account?.close() }
 
   /// The bytes that the service receives: the messages that wait, and an incomplete one.
   package var remainingInput: [UInt8] {

@@ -20,6 +20,7 @@ package final class MigrationGate: ByteChannelOwner {
   private let loop: TransportLoop
   private let framing: Framing?
   private let limits: Limits
+  private let budget: ByteBudget
   /// The path of the store's folder.
   private let storePath: String
   private let state = Mutex(State())
@@ -30,11 +31,19 @@ package final class MigrationGate: ByteChannelOwner {
   ///   - loop: The thread of the channels.
   ///   - framing: The framing, nil to let each peer's first bytes choose it.
   ///   - limits: The limits of the service.
+  ///   - budget: The memory of messages, which the service has afterwards.
   ///   - storePath: The path of the store's folder.
-  package init(loop: TransportLoop, framing: Framing?, limits: Limits, storePath: String) {
+  package init(
+    loop: TransportLoop,
+    framing: Framing?,
+    limits: Limits,
+    budget: ByteBudget,
+    storePath: String
+  ) {
     self.loop = loop
     self.framing = framing
     self.limits = limits
+    self.budget = budget
     self.storePath = storePath
   }
 
@@ -61,6 +70,7 @@ package final class MigrationGate: ByteChannelOwner {
         owner.opened(channel)
         channel.setReading(true)
         let input = held.remainingInput
+        held.release()
         if !input.isEmpty { owner.received(input.span, on: channel) }
         if held.hasEnded { owner.inputEnded(on: channel) }
       }
@@ -98,14 +108,30 @@ package final class MigrationGate: ByteChannelOwner {
   // MARK: Channels
 
   package func opened(_ channel: ByteChannel) {
-    let owner = state.withLock { state in
-      if state.owner == nil {
-        let held = HeldConnection(framing: framing, messageBytesMax: limits.messageBytesMax)
-        state.connections[channel.number] = (channel, held)
+    let (owner, isRefused) = state.withLock { state in
+      guard state.owner == nil else { return (state.owner, false) }
+      guard state.connections.count < limits.connectionsMax else { return (nil, true) }
+      let number = channel.number
+      let account = budget.open { [weak self, loop] in
+        loop.execute { self?.update(number) { $0.dropUnfinished() } }
       }
-      return state.owner
+      let held = HeldConnection(
+        framing: framing,
+        limits: limits.connection,
+        account: account
+      )
+      state.connections[number] = (channel, held)
+      return (nil, false)
     }
     owner?.opened(channel)
+    guard isRefused else { return }
+    let error = Limits.exceeded(
+      "connections",
+      max: limits.connectionsMax,
+      "There are too many connections"
+    )
+    Self.write(Framing.line.frame(MessageWriter.error(.null, error)), to: channel)
+    channel.close(exitCode: 1)
   }
 
   package func received(_ bytes: Span<UInt8>, on channel: ByteChannel) {
@@ -151,17 +177,33 @@ package final class MigrationGate: ByteChannelOwner {
 
   /// Changes what is held of a connection, and writes what that returns.
   private func update(_ number: Int, _ body: (inout HeldConnection) -> [UInt8]) {
-    let outcome = state.withLock { state -> (ByteChannel, [UInt8], HeldConnection)? in
-      guard var connection = state.connections[number] else { return nil }
+    let outcome = state.withLock { state -> (ByteChannel, [UInt8], Next)? in
+      // A copy in the dictionary would copy the unfinished message at each call.
+      guard var connection = state.connections.removeValue(forKey: number) else { return nil }
       let output = body(&connection.held)
+      let held = connection.held
+      let next: Next =
+        held.isRefused ? .closes(1) : held.isDone ? .closes(0) : .reads(reads(held))
       state.connections[number] = connection
-      return (connection.channel, output, connection.held)
+      return (connection.channel, output, next)
     }
-    guard let (channel, output, held) = outcome else { return }
+    guard let (channel, output, next) = outcome else { return }
     Self.write(output, to: channel)
-    if held.isRefused { return channel.close(exitCode: 1) }
-    if held.isDone { return channel.close(exitCode: 0) }
-    channel.setReading(held.heldBytes <= limits.inFlightBytesMax)
+    switch next {
+    case .closes(let exitCode): channel.close(exitCode: exitCode)
+    case .reads(let reads): channel.setReading(reads)
+    }
+  }
+
+  /// What happens to a connection after an update.
+  private enum Next {
+    case closes(Int32)
+    case reads(Bool)
+  }
+
+  /// Whether a client is read: its messages wait for the service, and take memory until then.
+  private func reads(_ held: HeldConnection) -> Bool {
+    held.heldBytes <= limits.inFlightBytesMax && !(budget.isFullOfRequests && held.heldBytes > 0)
   }
 
   private static func write(_ bytes: [UInt8], to channel: ByteChannel) {

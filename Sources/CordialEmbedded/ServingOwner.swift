@@ -101,6 +101,8 @@ private final class ChannelSink: ByteSink {
 
   var isWritable: Bool { channel.isWritable }
 
+  var waitingBytes: Int { channel.waitingBytes }
+
   func setReading(_ reads: Bool) {
     channel.setReading(reads)
   }

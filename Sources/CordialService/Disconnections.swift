@@ -41,18 +41,29 @@ extension Service {
   ///   - number: The number of the session.
   ///   - bytes: The number of bytes that the peer has not accepted.
   package func gaveUp(session number: Int, unacceptedBytes bytes: Int) {
+    record(number, "stuck", seconds: limits.stuckSecondsMax, bytes)
+  }
+
+  /// Records a connection that is closed because of its peer.
+  ///
+  /// - Parameters:
+  ///   - number: The number of the session.
+  ///   - reason: `stuck`, or `share` for a peer that holds memory for which others wait.
+  ///   - seconds: The time since which the peer accepted no bytes.
+  ///   - bytes: The number of bytes that the peer has not accepted.
+  func record(_ number: Int, _ reason: String, seconds: Int, _ bytes: Int) {
     let entry = Disconnections.Entry(
       connection: number,
-      reason: "stuck",
-      since: store.now() - Int64(limits.stuckSecondsMax) * 1000,
+      reason: reason,
+      since: store.now() - Int64(seconds) * 1000,
       bytes: bytes
     )
     disconnections.add(entry)
     log.warning(
       "Disconnected a peer that does not read",
       metadata: [
-        "connection": "\(number)", "since": "\(DateText.text(entry.since) ?? "")",
-        "bytes": "\(bytes)",
+        "connection": "\(number)", "reason": "\(reason)",
+        "since": "\(DateText.text(entry.since) ?? "")", "bytes": "\(bytes)",
       ]
     )
   }

@@ -15,12 +15,22 @@ package struct Limits: Sendable {
   package var batchMax = 1000
   /// The maximum number of waiting and running requests of one connection.
   package var inFlightMax = 4096
-  /// The size of one connection's pending requests above which its peer is not read, in bytes.
+  /// The memory of one connection's pending requests above which its peer is not read, in bytes.
   package var inFlightBytesMax = 128 << 20
+  /// The size of one connection's responses that wait for others above which no further request
+  /// begins, in bytes.
+  package var heldBytesMax = 16 << 20
+  /// The memory of the received messages and the responses of all connections, in bytes.
+  package var processBytesMax = 512 << 20
+  /// The time after which a peer that accepts no bytes, and holds more than its share of
+  /// `processBytesMax`, is disconnected while others wait, in seconds.
+  package var shareSecondsMax = 5
   /// The maximum number of connections.
   package var connectionsMax = 1024
   /// The maximum number of subscriptions of all connections together.
   package var subscriptionsMax = 16_384
+  /// The maximum memory of the results of all observed requests, in bytes.
+  package var observedBytesMax = 256 << 20
   /// The maximum number of changes in one save.
   package var saveChangesMax = 200_000
   /// The length of one part of a `changes`, which only a single object exceeds, in bytes.
@@ -102,8 +112,10 @@ package struct Limits: Sendable {
       "messageBytesMax": number(messageBytesMax), "answerBytesMax": number(answerBytesMax),
       "depthMax": number(depthMax), "valuesMax": number(valuesMax), "batchMax": number(batchMax),
       "inFlightMax": number(inFlightMax), "inFlightBytesMax": number(inFlightBytesMax),
+      "heldBytesMax": number(heldBytesMax), "processBytesMax": number(processBytesMax),
       "connectionsMax": number(connectionsMax),
-      "subscriptionsMax": number(subscriptionsMax), "saveChangesMax": number(saveChangesMax),
+      "subscriptionsMax": number(subscriptionsMax), "observedBytesMax": number(observedBytesMax),
+      "saveChangesMax": number(saveChangesMax),
       "partBytesMax": number(partBytesMax), "historyChangesMax": number(historyChangesMax),
       "waitMax": number(waitMax), "readsMax": number(readsMax),
       "requestSecondsMax": number(requestSecondsMax),
@@ -112,16 +124,13 @@ package struct Limits: Sendable {
       "queryBytesMax": number(queryBytesMax), "queryWordsMax": number(queryWordsMax),
       "followerDaysMax": number(followerDaysMax), "historyDaysMin": number(historyDaysMin),
       "historyDaysMax": number(historyDaysMax), "historyBytesMax": number(historyBytesMax),
-      "stuckSecondsMax": number(stuckSecondsMax), "stopSecondsMax": number(stopSecondsMax),
+      "stuckSecondsMax": number(stuckSecondsMax), "shareSecondsMax": number(shareSecondsMax),
+      "stopSecondsMax": number(stopSecondsMax),
     ]
   }
 
   /// Returns the error of an exceeded limit.
   package static func exceeded(_ limit: String, max: Int, _ message: String) -> RPCError {
-    RPCError(
-      code: 1302,
-      message: message,
-      data: ["code": "limitExceeded", "limit": .string(limit), "max": .integer(Int64(max))]
-    )
+    .exceeded(limit, max: max, message)
   }
 }

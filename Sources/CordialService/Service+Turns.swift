@@ -89,9 +89,9 @@ extension Service {
     closeIfDone(session)
   }
 
-  /// Sends a message at the end of the turn.
-  func send(_ message: MessageBytes, to session: Session) {
-    session.append(message)
+  /// Sends a message, or a part of one, at the end of the turn.
+  func send(_ message: MessageBytes, isEnd: Bool = true, to session: Session) {
+    session.append(message, isEnd: isEnd)
     markChanged(session)
   }
 }

@@ -30,6 +30,8 @@ package actor Service {
   package nonisolated let store: PersistentStore
   package nonisolated let index: SearchIndex
   nonisolated let limits: Limits
+  /// The memory of the messages of all connections, which other services of the process may share.
+  package nonisolated let budget: ByteBudget
   nonisolated let facts: ServiceFacts
   let log: Logger
   /// The loop's own read connection, for requests that are answered on the loop.
@@ -71,6 +73,8 @@ package actor Service {
   /// Whether `stop` has completed; no connection is accepted any more.
   var hasStopped = false
   var turn = Turn()
+  /// Whether a timer will look for peers that hold more than their share.
+  var watchesShares = false
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
     unsafe loop.unownedExecutor
@@ -105,6 +109,7 @@ package actor Service {
   ///   - index: The search index of the store.
   ///   - loop: The loop to which the service is isolated.
   ///   - limits: The limits of the service.
+  ///   - budget: The memory of messages that the service shares with others; nil for its own.
   ///   - facts: The facts about the program.
   ///   - followers: Further followers of the log.
   ///   - log: The logger.
@@ -114,6 +119,7 @@ package actor Service {
     index: SearchIndex,
     loop: any ServiceLoop,
     limits: Limits,
+    budget: ByteBudget? = nil,
     facts: ServiceFacts,
     followers: [any LogFollower] = [],
     log: Logger
@@ -123,6 +129,7 @@ package actor Service {
     otherFollowers = followers
     self.loop = loop
     self.limits = limits
+    self.budget = budget ?? ByteBudget(bytesMax: limits.processBytesMax)
     observing = ObservationEngine(limits)
     self.facts = facts
     self.log = log
@@ -166,14 +173,19 @@ package actor Service {
     }
     let number = nextSession
     nextSession += 1
+    let account = budget.open { [weak self] in
+      self?.onLoop { service in service.dropUnfinished(session: number) }
+    }
     sessions[number] = Session(
       number: number,
       sink: sink,
       connection: Connection(
         framing: framing,
         limits: limits.connection,
-        closesOnUnknownFraming: closesOnUnknownFraming
+        closesOnUnknownFraming: closesOnUnknownFraming,
+        account: account
       ),
+      account: account,
       readsMax: limits.readsMax
     )
     return number
@@ -193,17 +205,17 @@ package actor Service {
     guard let session = sessions[number], session.phase.reads else { return }
     var events: [ConnectionEvent] = []
     session.connection.receive(bytes) { events.append($0) }
-    session.bytesInFlight += session.connection.takeHeldBytes()
-    for event in events { handle(event, session) }
+    handle(events, session)
     markChanged(session)
   }
 
   /// Stops reading a peer with too many pending requests, until all of them are answered.
   func updateReading(_ session: Session) {
-    if session.queue.isEmpty { session.bytesInFlight = 0 }
     let isOverLimit =
       session.bytesInFlight > limits.inFlightBytesMax
       || session.answers.count > 2 * limits.inFlightMax
+      || session.answers.heldBytes > limits.heldBytesMax
+      || budget.isFullOfRequests && session.bytesInFlight > 0
     // After a pause, a peer is read again when all its requests are answered.
     let pausesReading = isOverLimit || session.isReadingPaused && !session.queue.isEmpty
     guard pausesReading != session.isReadingPaused else { return }
@@ -217,7 +229,7 @@ package actor Service {
       guard let session = service.sessions[number], session.phase.reads else { return }
       var events: [ConnectionEvent] = []
       session.connection.end { events.append($0) }
-      for event in events { service.handle(event, session) }
+      service.handle(events, session)
       session.phase.endInput()
       service.markChanged(session)
     }
@@ -249,11 +261,19 @@ package actor Service {
   /// The number of open connections.
   package var connectionCount: Int { sessions.count }
 
+  /// Handles events of a connection; the requests among them keep their memory.
+  func handle(_ events: [ConnectionEvent], _ session: Session) {
+    for event in events {
+      handle(event, session)
+      session.account.addRequests(-event.bytes)
+    }
+  }
+
   private func handle(_ event: ConnectionEvent, _ session: Session) {
     guard session.phase.reads else { return }
     switch event {
-    case .message(let message): handle(message, session)
-    case .batch(let elements): handle(elements, session)
+    case .message(let message, let bytes): handle(message, bytes: bytes, session)
+    case .batch(let elements, let bytes): handle(elements, bytes: bytes, session)
     case .reject(let error): reject(error, session)
     case .close:
       session.phase.endInput(exitCode: 1)
@@ -268,12 +288,12 @@ package actor Service {
 
   // MARK: Messages
 
-  private func handle(_ message: Message, _ session: Session) {
+  private func handle(_ message: Message, bytes: Int, _ session: Session) {
     // The lifecycle decides by its state before this message, and then changes the state.
     let admission = session.lifecycle.admit(message, framing: session.connection.framing)
     switch (admission, message) {
     case (.dispatch, .request(let id, let method, let params)):
-      dispatch(id, method, params, at: session.answers.take(), session)
+      dispatch(id, method, params, bytes: bytes, at: session.answers.take(), session)
     case (.reject(let error), .request(let id, _, _)):
       answer(MessageWriter.error(id, error), at: session.answers.take(), session)
     case (.dispatch, .notification(let method, let params)):
@@ -285,10 +305,11 @@ package actor Service {
     }
   }
 
-  private func handle(_ batch: [BatchElement], _ session: Session) {
+  private func handle(_ batch: [BatchElement], bytes: Int, _ session: Session) {
     var parts: [MessageBytes] = []
     var admitted: [Message] = []
     var requestCount = 0
+    var precededCount = 0
     for element in batch {
       switch element {
       case .invalid(let error): parts.append(MessageBytes(MessageWriter.error(.null, error)))
@@ -299,18 +320,24 @@ package actor Service {
         default:
           admitted.append(message)
           requestCount += 1
+          if MethodTable.method(named: method)?.isPreceded == true { precededCount += 1 }
         }
       case .message(let message): admitted.append(message)
       }
     }
-    let slot = session.answers.take(for: requestCount, parts: parts, isBatch: true)
+    let slot = session.answers.take(
+      for: requestCount,
+      preceded: precededCount,
+      parts: parts,
+      isBatch: true
+    )
     session.answers.release(slot, inOrder: session.answersInOrder)
     sendReady(session)
     for message in admitted {
       if case .request(let id, let method, let params) = message {
-        dispatch(id, method, params, at: slot, session)
+        dispatch(id, method, params, bytes: bytes / batch.count, at: slot, isInBatch: true, session)
       } else {
-        handle(message, session)
+        handle(message, bytes: 0, session)
       }
     }
   }
@@ -322,15 +349,16 @@ package actor Service {
       session.running.cancel(id)
       return store.endStoppedSaves()
     }
-    let error = RPCError(.requestCancelled, "The request was cancelled before it began")
-    answer(MessageWriter.error(id, error), at: request.slot, session)
+    end(request, RPCError(.requestCancelled, "The request was cancelled before it began"), session)
   }
 
   private func dispatch(
     _ id: RequestID,
     _ name: String,
     _ params: JSONValue,
+    bytes: Int,
     at slot: Int,
+    isInBatch: Bool = false,
     _ session: Session
   ) {
     guard let method = MethodTable.method(named: name), method.isRequest else {
@@ -342,7 +370,7 @@ package actor Service {
       return answer(MessageWriter.error(id, error), at: slot, session)
     }
     if let mismatch = store.mismatch, !Self.servedWithoutModel.contains(where: { $0 === method }) {
-      return answer(MessageWriter.error(id, RPCError(mismatch)), at: slot, session)
+      return answer(MessageWriter.error(id, RPCError(mismatch)), at: slot, of: method, session)
     }
     guard session.queue.count < limits.inFlightMax else {
       let error = Limits.exceeded(
@@ -350,18 +378,19 @@ package actor Service {
         max: limits.inFlightMax,
         "This connection has too many pending requests"
       )
-      return answer(MessageWriter.error(id, error), at: slot, session)
+      return answer(MessageWriter.error(id, error), at: slot, of: method, session)
     }
     let timeoutSeconds: Double?
     do {
       timeoutSeconds = try Params.timeoutSeconds(of: params, method.name)
     } catch {
-      return answer(MessageWriter.error(id, error), at: slot, session)
+      return answer(MessageWriter.error(id, error), at: slot, of: method, session)
     }
     if method === ObserveCall.method, params["search"] != nil, let key = params["key"]?.string {
       endSearches(for: key, session)
     }
     session.nextSerial += 1
+    session.hold(bytes)
     session.queue.add(
       Request(
         session: session.number,
@@ -371,7 +400,9 @@ package actor Service {
         method: method,
         params: params,
         timeoutSeconds: timeoutSeconds,
-        isCheap: method === FetchCall.method && Self.namesFewObjects(params)
+        isCheap: method === FetchCall.method && Self.namesFewObjects(params) && !isInBatch
+          && !session.answersInOrder,
+        bytes: bytes
       )
     )
     startRequests(session)
@@ -385,8 +416,7 @@ package actor Service {
         && request.params["key"]?.string == key
     }
     for request in waiting {
-      let error = RPCError(.requestCancelled, "Another observe has replaced this one")
-      answer(MessageWriter.error(request.id, error), at: request.slot, session)
+      end(request, RPCError(.requestCancelled, "Another observe has replaced this one"), session)
     }
   }
 
@@ -396,9 +426,18 @@ package actor Service {
     DiscoverCall.method,
   ]
 
+  /// Starts the requests of a connection that may begin.
   func startRequests(_ session: Session) {
     // While a peer does not read its responses, its other requests wait.
-    while session.isWritable, !waitsForPendingChanges(session), let request = session.queue.next() {
+    while session.isWritable, !waitsForPendingChanges(session), var request = session.queue.next {
+      do throws(RPCError) {
+        guard try admit(&request, session) else { return }
+      } catch {
+        session.queue.startNext()
+        finish(request, .failure(error))
+        continue
+      }
+      session.queue.startNext()
       do {
         guard let handler = Self.handlers[ObjectIdentifier(request.method)] else {
           throw RPCError(.methodNotFound, "There is no method \(request.method.name)")
@@ -408,68 +447,5 @@ package actor Service {
         finish(request, .failure(RPCError(any: error)))
       }
     }
-  }
-
-  // MARK: Answers
-
-  /// Ends a request with its complete response, or with an error.
-  func finish(_ request: Request, _ outcome: Result<MessageBytes, RPCError>) {
-    guard let session = sessions[request.session] else { return }
-    session.queue.finish(request.serial)
-    session.running.remove(request.serial)
-    if request.method === InitializeCall.method {
-      if case .success = outcome {
-        initializeEnded(session, succeeded: true)
-      } else {
-        initializeEnded(session, succeeded: false)
-      }
-    }
-    switch outcome {
-    case .success(let message): answer(message, at: request.slot, session)
-    case .failure(let error):
-      answer(MessageWriter.error(request.id, error), at: request.slot, session)
-    }
-    markChanged(session)
-  }
-
-  /// Updates the lifecycle after `initialize`.
-  ///
-  /// After a failure in header framing, the requests that wait for the handshake are refused.
-  private func initializeEnded(_ session: Session, succeeded: Bool) {
-    session.lifecycle.initializeEnded(succeeded: succeeded)
-    guard !succeeded, session.connection.framing == .header else { return }
-    let error = RPCError(.serverNotInitialized, "initialize comes first, but it failed")
-    for waiting in session.queue.cancelAll() {
-      answer(MessageWriter.error(waiting.id, error), at: waiting.slot, session)
-    }
-  }
-
-  /// Ends a request with a small result.
-  func finish(_ request: Request, result: JSONValue) {
-    var writer = JSONWriter()
-    writer.value(result)
-    finish(request, .success(MessageBytes(MessageWriter.result(request.id, writer.bytes))))
-  }
-
-  private func answer(_ error: [UInt8], at slot: Int, _ session: Session) {
-    answer(MessageBytes(error), at: slot, session)
-  }
-
-  private func answer(_ message: MessageBytes, at slot: Int, _ session: Session) {
-    session.answers.answer(message, at: slot, inOrder: session.answersInOrder)
-    sendReady(session)
-  }
-
-  private func sendReady(_ session: Session) {
-    while let message = session.answers.takeReady() { send(message, to: session) }
-  }
-
-  /// Closes a connection whose input has ended, after its last response and its last update.
-  func closeIfDone(_ session: Session) {
-    guard session.queue.isEmpty, !session.observed.isUpdating, session.observed.parts.isEmpty else {
-      return
-    }
-    let isAbrupt = session.connection.framing == .header && !session.lifecycle.isShutDown
-    session.phase.drained(exitCode: isAbrupt ? 1 : 0)
   }
 }

@@ -18,6 +18,9 @@ package protocol ByteSink: AnyObject, Sendable {
   /// Whether the peer accepts more bytes; otherwise messages that can wait should wait.
   var isWritable: Bool { get }
 
+  /// The number of written bytes that the peer has not accepted.
+  var waitingBytes: Int { get }
+
   /// Starts or stops reading the peer; bytes that were read before may still arrive.
   func setReading(_ reads: Bool)
 
@@ -31,4 +34,9 @@ package protocol ByteSink: AnyObject, Sendable {
   ///
   /// - Parameter exitCode: The exit code for a process that serves this connection only.
   func close(exitCode: Int32)
+}
+
+extension ByteSink {
+  /// No bytes: a peer of the same process takes them inside the write.
+  package var waitingBytes: Int { 0 }
 }

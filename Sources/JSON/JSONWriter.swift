@@ -1,3 +1,12 @@
+/// What counts the memory of a long text while it is written.
+package protocol JSONMeter: AnyObject, Sendable {
+  /// Reports that the text has grown by a piece.
+  ///
+  /// - Parameter bytes: The memory of the piece.
+  /// - Returns: Whether there is memory for more; otherwise the writer should be abandoned.
+  func grew(by bytes: Int) -> Bool
+}
+
 /// A writer that appends JSON to a growing array of bytes, part by part.
 ///
 /// Methods that write rows are inlinable into other modules, because a call costs more than the
@@ -13,9 +22,14 @@ package struct JSONWriter: Sendable {
   private var finishedCount = 0
   /// The length from which a piece is cut, or nil if pieces are never cut.
   private let pieceBytes: Int?
+  /// What counts the pieces; nil where nothing bounds them.
+  private let meter: (any JSONMeter)?
+  /// Whether there is no memory for more pieces.
+  package private(set) var isRefused = false
 
   package init() {
     pieceBytes = nil
+    meter = nil
   }
 
   /// Creates a writer with capacity for a number of bytes.
@@ -24,8 +38,10 @@ package struct JSONWriter: Sendable {
   ///   - count: The number of bytes.
   ///   - pieceBytes: The length of a piece from which `splitIfLong()` begins another one; nil keeps
   ///     all bytes in `bytes`.
-  package init(reserving count: Int, pieceBytes: Int? = nil) {
+  ///   - meter: Counts the pieces; nil where nothing bounds them.
+  package init(reserving count: Int, pieceBytes: Int? = nil, meter: (any JSONMeter)? = nil) {
     self.pieceBytes = pieceBytes
+    self.meter = meter
     bytes.reserveCapacity(count)
   }
 
@@ -48,6 +64,7 @@ package struct JSONWriter: Sendable {
   @usableFromInline
   mutating func split() {
     finishedCount += bytes.count
+    if let meter, !meter.grew(by: bytes.capacity) { isRefused = true }
     // With the extra eighth, the piece usually fits a last row that exceeds the limit.
     let capacity = bytes.count + bytes.count / 8
     finishedPieces.append(bytes)

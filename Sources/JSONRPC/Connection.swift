@@ -2,13 +2,26 @@ import JSON
 
 /// An event of a connection, for the owner of the connection to handle.
 package enum ConnectionEvent: Sendable, Equatable {
-  case message(Message)
-  /// The elements of a batch, in order; an element that is not a message carries its error.
-  case batch([BatchElement])
+  /// A message and its memory in bytes: that of its text or of its value, whichever is greater. The
+  /// connection's account has the memory until the owner removes it.
+  case message(Message, bytes: Int)
+  /// The elements of a batch, in order; an element that is not a message carries its error. The
+  /// memory is that of all elements.
+  case batch([BatchElement], bytes: Int)
   /// An error to send that belongs to no request.
   case reject(RPCError)
   /// The end of the connection, after everything before it was sent.
   case close
+}
+
+extension ConnectionEvent {
+  /// The memory of the event's messages, in bytes.
+  package var bytes: Int {
+    switch self {
+    case .message(_, let bytes), .batch(_, let bytes): bytes
+    case .reject, .close: 0
+    }
+  }
 }
 
 /// An element of a batch.
@@ -47,8 +60,6 @@ package struct Connection {
   private var frames: FrameDecoder
   /// Whether `close` was reported; no event follows it.
   private var isClosed = false
-  /// The memory of the messages that were reported since the last `takeHeldBytes()`.
-  private var heldBytes = 0
 
   /// Creates a connection that has received no bytes.
   ///
@@ -56,9 +67,23 @@ package struct Connection {
   ///   - framing: The framing if it is known in advance, otherwise nil.
   ///   - limits: The limits of the connection's messages.
   ///   - closesOnUnknownFraming: Whether bytes of no framing end the connection, as on a socket.
-  package init(framing: Framing? = nil, limits: Limits, closesOnUnknownFraming: Bool) {
-    reader = FrameReader(limits: limits, closesOnUnknownFraming: closesOnUnknownFraming)
-    frames = FrameDecoder(framing: framing, messageBytesMax: limits.messageBytesMax)
+  ///   - account: Counts the memory of the connection's messages; nil for no common bound.
+  package init(
+    framing: Framing? = nil,
+    limits: Limits,
+    closesOnUnknownFraming: Bool,
+    account: ByteBudget.Account? = nil
+  ) {
+    reader = FrameReader(
+      limits: limits,
+      closesOnUnknownFraming: closesOnUnknownFraming,
+      account: account
+    )
+    frames = FrameDecoder(
+      framing: framing,
+      messageBytesMax: limits.messageBytesMax,
+      account: account
+    )
   }
 
   /// The peer's framing; `line` until the first bytes choose it.
@@ -73,9 +98,7 @@ package struct Connection {
     guard !isClosed else { return }
     var found: [ConnectionEvent] = []
     let reader = reader
-    var held = 0
-    frames.receive(bytes) { event, frame in found += reader.events(for: event, frame, &held) }
-    heldBytes += held
+    frames.receive(bytes) { event, frame in found += reader.events(for: event, frame) }
     self.report(found, emit)
   }
 
@@ -84,17 +107,17 @@ package struct Connection {
     guard !isClosed else { return }
     var found: [ConnectionEvent] = []
     let reader = reader
-    var held = 0
-    frames.end { event, frame in found += reader.events(for: event, frame, &held) }
-    heldBytes += held
+    frames.end { event, frame in found += reader.events(for: event, frame) }
     self.report(found, emit)
   }
 
-  /// Returns the memory of the messages that were reported since the last call, in bytes: that of
-  /// their texts or of their values, whichever is greater.
-  package mutating func takeHeldBytes() -> Int {
-    defer { heldBytes = 0 }
-    return heldBytes
+  /// Drops the unfinished message, because the memory for messages is used up.
+  package mutating func dropUnfinished(_ emit: (ConnectionEvent) -> Void) {
+    guard !isClosed else { return }
+    var found: [ConnectionEvent] = []
+    let reader = reader
+    frames.dropUnfinished { event, frame in found += reader.events(for: event, frame) }
+    self.report(found, emit)
   }
 
   private mutating func report(_ events: [ConnectionEvent], _ emit: (ConnectionEvent) -> Void) {
@@ -109,25 +132,15 @@ package struct Connection {
 private struct FrameReader: Sendable {
   let limits: Connection.Limits
   let closesOnUnknownFraming: Bool
+  let account: ByteBudget.Account?
 
-  /// Returns the events of a frame, and adds the memory of its message.
-  func events(
-    for event: FrameDecoder.Event,
-    _ frame: Span<UInt8>,
-    _ heldBytes: inout Int
-  ) -> [ConnectionEvent] {
+  func events(for event: FrameDecoder.Event, _ frame: Span<UInt8>) -> [ConnectionEvent] {
     switch event {
-    case .frame(let framing): return [message(in: frame, framing, &heldBytes)]
+    case .frame(let framing): return [message(in: frame, framing)]
     case .oversized:
-      let error = RPCError(
-        code: 1302,
-        message: "A message is at most \(limits.messageBytesMax) bytes",
-        data: [
-          "code": "limitExceeded", "limit": "messageBytes",
-          "max": .integer(Int64(limits.messageBytesMax)),
-        ]
-      )
-      return [.reject(error)]
+      let max = limits.messageBytesMax
+      return [.reject(.exceeded("messageBytes", max: max, "A message is at most \(max) bytes"))]
+    case .dropped: return [.reject(memoryIsUsed)]
     case .unknownFraming:
       let error = RPCError(
         .parseError,
@@ -138,64 +151,70 @@ private struct FrameReader: Sendable {
     }
   }
 
-  private func message(
-    in frame: Span<UInt8>,
-    _ framing: Framing,
-    _ heldBytes: inout Int
-  ) -> ConnectionEvent {
-    let value: JSONValue
+  private func message(in frame: Span<UInt8>, _ framing: Framing) -> ConnectionEvent {
+    let parsed: JSONParser.Measured
     do {
-      let measured = try JSONParser.measure(
+      parsed = try JSONParser.measure(
         frame,
         depthMax: limits.depthMax,
-        valuesMax: limits.valuesMax
+        valuesMax: limits.valuesMax,
+        bytesMax: account?.messageBytesMax ?? .max
       )
-      value = measured.value
-      heldBytes += max(frame.count, measured.bytes)
     } catch {
-      guard error.code == .tooManyValues else {
-        return .reject(RPCError(.parseError, error.message))
-      }
-      let refusal = RPCError(
-        code: 1302,
-        message: "A message has at most \(limits.valuesMax) values",
-        data: [
-          "code": "limitExceeded", "limit": "values", "max": .integer(Int64(limits.valuesMax)),
-        ]
-      )
-      return .reject(refusal)
+      return .reject(rejection(error))
     }
     do {
-      guard case .array(let elements) = value else { return .message(try Message(value)) }
-      return try batch(elements, framing)
+      let event: ConnectionEvent
+      let bytes = max(frame.count, parsed.bytes)
+      if case .array(let elements) = parsed.value {
+        event = .batch(try batch(elements, framing), bytes: bytes)
+      } else {
+        event = .message(try Message(parsed.value), bytes: bytes)
+      }
+      account?.addRequests(bytes)
+      return event
     } catch {
       return .reject(error)
     }
   }
 
+  private func rejection(_ error: JSONError) -> RPCError {
+    switch error.code {
+    case .tooManyValues:
+      let max = limits.valuesMax
+      return .exceeded("values", max: max, "A message has at most \(max) values")
+    case .tooLarge: return memoryIsUsed
+    default: return RPCError(.parseError, error.message)
+    }
+  }
+
+  /// The error of a message for which there is no memory.
+  private var memoryIsUsed: RPCError {
+    .exceeded(
+      "processBytes",
+      max: account?.bytesMax ?? .max,
+      "The memory for the messages of all connections is used up; send it again later"
+    )
+  }
+
   private func batch(
     _ elements: [JSONValue],
     _ framing: Framing
-  ) throws(RPCError) -> ConnectionEvent {
+  ) throws(RPCError) -> [BatchElement] {
     guard framing == .line else {
       throw RPCError(.invalidRequest, "Batches are for line framing; LSP's base protocol has none")
     }
     guard !elements.isEmpty else { throw RPCError(.invalidRequest, "A batch is not empty") }
     guard elements.count <= limits.batchMax else {
-      throw RPCError(
-        code: 1302,
-        message: "A batch has at most \(limits.batchMax) requests",
-        data: ["code": "limitExceeded", "limit": "batch", "max": .integer(Int64(limits.batchMax))]
-      )
+      let max = limits.batchMax
+      throw .exceeded("batch", max: max, "A batch has at most \(max) requests")
     }
-    return .batch(
-      elements.map { element in
-        do throws(RPCError) {
-          return .message(try Message(element))
-        } catch {
-          return .invalid(error)
-        }
+    return elements.map { element in
+      do throws(RPCError) {
+        return .message(try Message(element))
+      } catch {
+        return .invalid(error)
       }
-    )
+    }
   }
 }

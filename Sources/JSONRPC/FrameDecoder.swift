@@ -37,6 +37,8 @@ package enum Framing: String, Sendable, CaseIterable {
 /// - `line` to `discarding` at a line over the limit.
 /// - `discarding` to `line` at the end of the line.
 /// - `header` to `body` at an empty line, and back to `header` after the body.
+/// - `line` to `discarding`, and `body` to `skipping`, where the unfinished message is dropped.
+/// - `skipping` to `header` after the body.
 /// - `header` to `closed` at a header that cannot be read. The decoder ignores all later bytes.
 /// - Every state to `closed` at the end of the stream.
 package struct FrameDecoder {
@@ -46,6 +48,9 @@ package struct FrameDecoder {
     case frame(Framing)
     /// A line over the limit; the decoder skips the rest of the line.
     case oversized
+    /// An unfinished message that is dropped, because the memory for messages is used up; the
+    /// decoder skips the rest of the message.
+    case dropped
     /// Bytes of neither framing: one error, then the decoder continues at the next line.
     case unknownFraming
     /// A header that cannot be read: one error with this message, then the end.
@@ -58,6 +63,8 @@ package struct FrameDecoder {
     case discarding
     case header
     case body(Int)
+    /// So many bytes of a body follow that are skipped.
+    case skipping(Int)
     case closed
   }
 
@@ -77,14 +84,22 @@ package struct FrameDecoder {
   /// The number of bytes of `pending` that were searched for the end of a line.
   private var searched = 0
   private let messageBytesMax: Int
+  /// Counts the unfinished message; nil for a decoder whose memory is not bounded.
+  private let account: ByteBudget.Account?
 
   /// Creates a decoder at the beginning of a stream.
   ///
   /// - Parameters:
   ///   - framing: The framing if it is known in advance, nil to let the first bytes choose it.
   ///   - messageBytesMax: The maximum length of a frame, in bytes.
-  package init(framing: Framing? = nil, messageBytesMax: Int) {
+  ///   - account: Counts the unfinished message; nil for a decoder whose memory is not bounded.
+  package init(
+    framing: Framing? = nil,
+    messageBytesMax: Int,
+    account: ByteBudget.Account? = nil
+  ) {
     self.messageBytesMax = messageBytesMax
+    self.account = account
     self.framing = framing
     switch framing {
     case .line: state = .line
@@ -106,19 +121,38 @@ package struct FrameDecoder {
     if pending.isEmpty {
       let used = process(bytes, emit)
       append(bytes.extracting(used..<bytes.count))
-      return
+    } else {
+      append(bytes)
+      let buffered = pending
+      pending = []
+      let used = process(buffered.span, emit)
+      pending = used == 0 ? buffered : Array(buffered[used...])
     }
-    append(bytes)
-    let buffered = pending
+    if let account, account.setUnfinished(pending.capacity) { dropUnfinished(emit) }
+  }
+
+  /// Drops the unfinished message, if it is a long one, and skips its rest.
+  ///
+  /// - Parameter emit: Called with `dropped`.
+  package mutating func dropUnfinished(_ emit: (Event, Span<UInt8>) -> Void) {
+    guard pending.count >= ByteBudget.unfinishedMin else { return }
+    switch state {
+    case .line: state = .discarding
+    case .body(let count): state = .skipping(count - pending.count)
+    // Nothing long is kept in these states.
+    case .undecided, .discarding, .header, .skipping, .closed: return
+    }
     pending = []
-    let used = process(buffered.span, emit)
-    pending = used == 0 ? buffered : Array(buffered[used...])
+    searched = 0
+    _ = account?.setUnfinished(0)
+    emit(.dropped, pending.span)
   }
 
   /// Reports what the end of the stream completes: in line framing, a last line without its end.
   package mutating func end(_ emit: (Event, Span<UInt8>) -> Void) {
     let buffered = pending
     pending = []
+    defer { _ = account?.setUnfinished(0) }
     switch state {
     case .line:
       emitLine(buffered.span, emit)
@@ -135,6 +169,9 @@ package struct FrameDecoder {
     if case .body(let count) = state { return Framing.header.head(of: count) + pending }
     return pending
   }
+
+  /// The memory of the unfinished message, in bytes.
+  package var unfinishedBytes: Int { pending.capacity }
 
   private mutating func append(_ bytes: Span<UInt8>) {
     guard state != .closed else { return }
@@ -156,6 +193,7 @@ package struct FrameDecoder {
       case .discarding: used = discard(rest)
       case .header: used = header(rest, emit)
       case .body(let count): used = body(rest, count, emit)
+      case .skipping(let count): used = skip(rest, count)
       case .closed: return bytes.count
       }
       guard let used else { return start }
@@ -283,6 +321,15 @@ package struct FrameDecoder {
     state = .header
     let hasByteOrderMark = count >= 3 && bytes[0] == 0xEF && bytes[1] == 0xBB && bytes[2] == 0xBF
     emit(.frame(.header), bytes.extracting((hasByteOrderMark ? 3 : 0)..<count))
+    return count
+  }
+
+  private mutating func skip(_ bytes: Span<UInt8>, _ count: Int) -> Int? {
+    guard count <= bytes.count else {
+      state = .skipping(count - bytes.count)
+      return bytes.isEmpty ? nil : bytes.count
+    }
+    state = .header
     return count
   }
 

@@ -28,6 +28,24 @@ package struct RPCError: Error, Sendable, Equatable {
     self.init(code: code.rawValue, message: message, data: data)
   }
 
+  /// The code of a request or a message beyond a limit, by the protocol.
+  private static let limitExceededCode = 1302
+
+  /// Returns the error of an exceeded limit.
+  ///
+  /// - Parameters:
+  ///   - limit: The name of the limit.
+  ///   - max: Its value.
+  ///   - message: One sentence.
+  /// - Returns: The error.
+  package static func exceeded(_ limit: String, max: Int, _ message: String) -> RPCError {
+    RPCError(
+      code: limitExceededCode,
+      message: message,
+      data: ["code": "limitExceeded", "limit": .string(limit), "max": .integer(Int64(max))]
+    )
+  }
+
   /// The error object as JSON.
   package var json: JSONValue {
     var members: [JSONMember] = [

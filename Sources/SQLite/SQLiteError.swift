@@ -60,8 +60,10 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
     lacksDescriptors = code & 0xFF == SQLITE_CANTOPEN && !Self.hasDescriptors
   }
 
-  /// Whether the process can open as many files as SQLite needs for a database: itself, its log and
-  /// their shared memory, or a temporary file. SQLite has closed those that it could open.
+  /// Whether the process can open as many files as SQLite needs for a database.
+  ///
+  /// They are the database, its log and their shared memory, or a temporary file. SQLite has closed
+  /// those that it could open.
   private static var hasDescriptors: Bool {
     var files: [Int32] = []
     defer { for file in files { _ = close(file) } }

@@ -10,7 +10,7 @@ package protocol ByteChannelOwner: AnyObject, Sendable {
   func received(_ bytes: Span<UInt8>, on channel: ByteChannel)
   /// Handles the end of a peer's input; the peer may still read.
   func inputEnded(on channel: ByteChannel)
-  /// Handles a peer that accepts bytes again.
+  /// Handles a peer that has accepted bytes, and may accept more.
   func becameWritable(_ channel: ByteChannel)
   /// Handles a peer that accepted no bytes for too long and is about to be disconnected.
   ///
@@ -59,6 +59,9 @@ package final class ByteChannel: Sendable {
   package var isWritable: Bool {
     channel.isWritable && state.withLock { $0.backlog.isEmpty }
   }
+
+  /// The number of written bytes that the peer has not accepted; called on the loop.
+  package var waitingBytes: Int { state.withLock { $0.waiting } + unacceptedBytes }
 
   /// The exit code that the owner passed to `close`, nil before that.
   package var exitCode: Int32? { state.withLock { $0.exitCode } }
@@ -218,7 +221,8 @@ final class OwnerHandler: ChannelInboundHandler {
   private func feed() {
     isWoken = false
     channel.feed()
-    if channel.isWritable { owner.becameWritable(channel) }
+    // The owner also counts what a slow peer has not accepted.
+    owner.becameWritable(channel)
   }
 
   /// Disconnects a peer that accepts no bytes for too long; NIO gets no bytes in the meantime.

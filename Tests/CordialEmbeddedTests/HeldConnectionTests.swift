@@ -15,6 +15,12 @@ import Testing
     count: 4
   )
 
+  private static let limits = Connection.Limits(
+    messageBytesMax: 1 << 20,
+    depthMax: 128,
+    batchMax: 1000
+  )
+
   private static func request(_ id: Int, _ method: String, _ params: String = "{}") -> String {
     #"{"jsonrpc":"2.0","id":\#(id),"method":"\#(method)","params":\#(params)}"#
   }
@@ -36,7 +42,7 @@ import Testing
   }
 
   private func connection() -> HeldConnection {
-    HeldConnection(framing: nil, messageBytesMax: 1 << 20)
+    HeldConnection(framing: nil, limits: Self.limits)
   }
 
   private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }

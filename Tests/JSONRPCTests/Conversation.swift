@@ -33,8 +33,8 @@ struct Conversation: Equatable, CustomStringConvertible {
 
   private static func line(_ event: ConnectionEvent) -> String {
     switch event {
-    case .message(let message): text(message)
-    case .batch(let elements):
+    case .message(let message, _): text(message)
+    case .batch(let elements, _):
       "batch["
         + elements.map { element in
           switch element {

@@ -30,7 +30,7 @@ enum Walls {
       "Interruptions", "SQLite", "FoundationEssentials", "Glibc", "Synchronization", "Dispatch",
     ],
     "Subscriptions": ["CordialValues", "ObjectModel", "Algorithms"],
-    "JSONRPC": ["JSON"],
+    "JSONRPC": ["JSON", "Synchronization"],
     "CordialProtocol": ["CordialValues", "JSONRPC", "JSON"],
     "XcodeModel": ["JSON", "Foundation", "FoundationXML"],
     "Transport": ["CPosix", "NIOCore", "NIOPosix", "DequeModule", "Glibc", "Synchronization"],
@@ -48,7 +48,7 @@ enum Walls {
     "CordialEmbedded": [
       "Cordial", "CordialProtocol", "CordialService", "CordialValues", "JSON", "JSONRPC",
       "ObjectModel", "PersistentStore", "Spotlight", "Transport", "XcodeModel", "Logging",
-      "ServiceLifecycle", "Synchronization", "Glibc",
+      "ServiceLifecycle", "Synchronization", "Glibc", "DequeModule",
     ],
     "Porting": ["Cordial", "JSON", "ObjectModel"],
     "LiveTable": ["JSON"],

@@ -103,7 +103,8 @@ struct Serve: AsyncParsableCommand {
       // Nothing is written on a read-only file system, not even the lock.
       if !container.isOnReadOnlyFileSystem { lock = try DaemonLock(path: container.lockPath) }
     }
-    let listening = try await listen(container)
+    let budget = ByteBudget(bytesMax: limits.processBytesMax)
+    let listening = try await listen(container, budget)
     let progressReporter =
       listening == nil ? MigrationProgressReporter(framing: framing?.framing) : nil
     let engine: Engine
@@ -115,6 +116,7 @@ struct Serve: AsyncParsableCommand {
         mode: mode,
         allowsModelMismatch: true,
         limits: limits,
+        budget: budget,
         loop: listening?.loop,
         version: CordialProgram.version,
         log: log,
@@ -154,13 +156,17 @@ struct Serve: AsyncParsableCommand {
   }
 
   /// Listens on the socket, whose clients wait until the store is open.
-  private func listen(_ container: StoreContainer) async throws -> Listening? {
+  private func listen(
+    _ container: StoreContainer,
+    _ budget: ByteBudget
+  ) async throws -> Listening? {
     guard let socket else { return nil }
     let loop = TransportLoop()
     let gate = MigrationGate(
       loop: loop,
       framing: framing?.framing,
       limits: limits,
+      budget: budget,
       storePath: container.path
     )
     do {
@@ -192,12 +198,14 @@ struct Serve: AsyncParsableCommand {
     let path = Paths.absolute(file)
     do {
       let script = try MockScript(file: path)
-      let listening = try await listen(StoreContainer(path: path))
+      let budget = ByteBudget(bytesMax: limits.processBytesMax)
+      let listening = try await listen(StoreContainer(path: path), budget)
       let stage: MockStage
       do {
         stage = try await MockStage(
           script,
           limits: limits,
+          budget: budget,
           loop: listening?.loop,
           version: CordialProgram.version,
           log: log

@@ -2,6 +2,7 @@ import Cordial
 import CordialProtocol
 import CordialService
 import CordialValues
+import DequeModule
 import JSON
 import JSONRPC
 import Synchronization
@@ -19,19 +20,26 @@ final class MockConnection: Sendable {
 
   /// What a client has sent.
   private enum Input {
-    case message(JSONValue)
+    /// A message, with its memory in bytes.
+    case message(JSONValue, bytes: Int)
     /// Bytes that are no message; the connection ends after some of them.
-    case failure(String, ends: Bool)
+    case failure(RPCError, ends: Bool)
+
+    var bytes: Int {
+      if case .message(_, let bytes) = self { bytes } else { 0 }
+    }
   }
 
   private struct State {
     var decoder: FrameDecoder
     /// The messages of the service that are not complete.
-    var responses = FrameDecoder(framing: .line, messageBytesMax: Int.max)
-    var inputs: [Input] = []
+    var responses: FrameDecoder
+    var inputs: Deque<Input> = []
+    /// The memory of `inputs`, in bytes.
+    var inputBytes = 0
     var waiting: Waiting?
-    /// The responses of a batch, and how many of its elements are still to come.
-    var batch: (responses: [[UInt8]], remaining: Int)?
+    /// The responses of a batch, their length, and how many of its elements are still to come.
+    var batch: (responses: [[UInt8]], bytes: Int, remaining: Int)?
     var inputHasEnded = false
     var session: Int?
     /// What happens at the next response to `flush`.
@@ -43,6 +51,8 @@ final class MockConnection: Sendable {
   /// The number of the connection, from 1 in the order in which they open.
   let number: Int
   private let state: Mutex<State>
+  /// Counts the memory of the client's messages.
+  private let account: ByteBudget.Account
 
   /// The number of waiting messages at which the peer is not read.
   private static let inputsMax = 1000
@@ -54,8 +64,46 @@ final class MockConnection: Sendable {
     self.stage = stage
     self.channel = channel
     self.number = number
-    let limit = stage.engine.limits.messageBytesMax
-    state = Mutex(State(decoder: FrameDecoder(framing: framing, messageBytesMax: limit)))
+    let dropped = Dropped()
+    account = stage.engine.budget.open { [loop = stage.engine.loop] in
+      loop.execute { dropped.connection?.dropUnfinished() }
+    }
+    let limits = stage.engine.limits
+    state = Mutex(
+      State(
+        decoder: FrameDecoder(
+          framing: framing,
+          messageBytesMax: limits.messageBytesMax,
+          account: account
+        ),
+        responses: FrameDecoder(framing: .line, messageBytesMax: limits.answerBytesMax + (1 << 20))
+      )
+    )
+    dropped.set(self)
+  }
+
+  /// The connection whose unfinished message is dropped, which the budget does not keep.
+  private final class Dropped: Sendable {
+    private struct Reference {
+      weak var connection: MockConnection?
+    }
+
+    private let reference = Mutex(Reference())
+
+    var connection: MockConnection? { reference.withLock { $0.connection } }
+
+    func set(_ connection: MockConnection) {
+      reference.withLock { $0.connection = connection }
+    }
+  }
+
+  private func dropUnfinished() {
+    state.withLock { state in
+      var inputs: [Input] = []
+      state.decoder.dropUnfinished { event, frame in take(event, frame, &inputs) }
+      state.inputs += inputs
+    }
+    proceed()
   }
 
   /// Opens a session of the service; called on the loop.
@@ -71,8 +119,9 @@ final class MockConnection: Sendable {
   func receive(_ bytes: Span<UInt8>) {
     state.withLock { state in
       var inputs: [Input] = []
-      state.decoder.receive(bytes) { event, frame in Self.take(event, frame, &inputs) }
+      state.decoder.receive(bytes) { event, frame in take(event, frame, &inputs) }
       state.inputs += inputs
+      state.inputBytes += inputs.reduce(0) { $0 + $1.bytes }
     }
     proceed()
   }
@@ -80,14 +129,15 @@ final class MockConnection: Sendable {
   func endInput() {
     state.withLock { state in
       var inputs: [Input] = []
-      state.decoder.end { event, frame in Self.take(event, frame, &inputs) }
+      state.decoder.end { event, frame in take(event, frame, &inputs) }
       state.inputs += inputs
+      state.inputBytes += inputs.reduce(0) { $0 + $1.bytes }
       state.inputHasEnded = true
     }
     proceed()
   }
 
-  private static func take(
+  private func take(
     _ event: FrameDecoder.Event,
     _ frame: Span<UInt8>,
     _ inputs: inout [Input]
@@ -97,24 +147,45 @@ final class MockConnection: Sendable {
       let blanks: Set<UInt8> = [0x20, 0x09, 0x0D]
       guard !frame.indices.allSatisfy({ blanks.contains(frame[$0]) }) else { return }
       do throws(JSONError) {
-        inputs.append(.message(try JSONParser.parse(frame, depthMax: 256)))
+        let parsed = try JSONParser.measure(
+          frame,
+          depthMax: 256,
+          valuesMax: stage.engine.limits.valuesMax,
+          bytesMax: account.messageBytesMax
+        )
+        account.addRequests(parsed.bytes)
+        inputs.append(.message(parsed.value, bytes: parsed.bytes))
       } catch {
-        inputs.append(.failure(error.message, ends: false))
+        let isTooLarge = error.code == .tooLarge || error.code == .tooManyValues
+        inputs.append(
+          .failure(isTooLarge ? memoryIsUsed : RPCError(.parseError, error.message), ends: false)
+        )
       }
-    case .oversized: inputs.append(.failure("A message is too long", ends: false))
-    case .unknownFraming: inputs.append(.failure("These bytes are no message", ends: true))
-    case .fatal(let message): inputs.append(.failure(message, ends: true))
+    case .oversized: failure("A message is too long", ends: false)
+    case .dropped: inputs.append(.failure(memoryIsUsed, ends: false))
+    case .unknownFraming: failure("These bytes are no message", ends: true)
+    case .fatal(let message): failure(message, ends: true)
     }
+    func failure(_ message: String, ends: Bool) {
+      inputs.append(.failure(RPCError(.parseError, message), ends: ends))
+    }
+  }
+
+  private var memoryIsUsed: RPCError {
+    Limits.exceeded("processBytes", max: account.bytesMax, "The memory for messages is used up")
   }
 
   /// Handles messages until one has to wait for its response.
   private func proceed() {
     while true {
       let (next, isDone, session) = state.withLock { state -> (Input?, Bool, Int?) in
-        guard state.waiting == nil, !state.inputs.isEmpty else {
-          return (nil, state.waiting == nil && state.inputHasEnded, state.session)
+        // While a client does not read its responses, its messages wait.
+        guard state.waiting == nil, channel.isWritable, let next = state.inputs.popFirst() else {
+          let isDone = state.waiting == nil && state.inputs.isEmpty && state.inputHasEnded
+          return (nil, isDone, state.session)
         }
-        return (state.inputs.removeFirst(), false, state.session)
+        state.inputBytes -= next.bytes
+        return (next, false, state.session)
       }
       guard let next else {
         if isDone, let session {
@@ -123,25 +194,25 @@ final class MockConnection: Sendable {
         break
       }
       switch next {
-      case .message(let message): handle(message)
-      case .failure(let reason, let ends):
-        send(MessageWriter.error(.null, RPCError(.parseError, reason)))
+      case .message(let message, let bytes): handle(message, bytes: bytes)
+      case .failure(let error, let ends):
+        send(MessageWriter.error(.null, error))
         if ends { return channel.close(exitCode: 1) }
       }
     }
-    channel.setReading(state.withLock { $0.inputs.count } < Self.inputsMax)
+    let reads = state.withLock { state in
+      state.inputs.count < Self.inputsMax
+        && state.inputBytes <= stage.engine.limits.inFlightBytesMax
+    }
+    channel.setReading(reads)
   }
 
-  private func handle(_ value: JSONValue) {
+  private func handle(_ value: JSONValue, bytes: Int) {
     if let elements = value.array, !elements.isEmpty, state.withLock({ $0.batch == nil }) {
-      let count = elements.count(where: Self.isAnswered)
-      state.withLock { state in
-        // The elements are handled as messages, and their responses are sent together.
-        if count > 0 { state.batch = ([], count) }
-        state.inputs.insert(contentsOf: elements.map(Input.message), at: 0)
-      }
-      return
+      return handle(elements, bytes: bytes)
     }
+    // The message is held until its response is known, which other messages wait for.
+    defer { account.addRequests(-bytes) }
     let message: Message
     do throws(RPCError) {
       message = try Message(value)
@@ -152,6 +223,24 @@ final class MockConnection: Sendable {
     case .request(let id, let method, let params): handle(id, method, params, value)
     case .notification: forward(value)
     case .response: break
+    }
+  }
+
+  /// Handles the elements of a batch as messages, whose responses are sent together.
+  private func handle(_ elements: [JSONValue], bytes: Int) {
+    let max = stage.engine.limits.batchMax
+    guard elements.count <= max else {
+      account.addRequests(-bytes)
+      let error = Limits.exceeded("batch", max: max, "A batch has at most \(max) requests")
+      return send(MessageWriter.error(.null, error))
+    }
+    let count = elements.count(where: Self.isAnswered)
+    let each = bytes / elements.count
+    account.addRequests(each * elements.count - bytes)
+    state.withLock { state in
+      if count > 0 { state.batch = ([], 0, count) }
+      state.inputBytes += each * elements.count
+      state.inputs.insert(contentsOf: elements.map { Input.message($0, bytes: each) }, at: 0)
     }
   }
 
@@ -171,6 +260,11 @@ final class MockConnection: Sendable {
     _ params: JSONValue,
     _ message: JSONValue
   ) {
+    let max = stage.engine.limits.answerBytesMax
+    guard state.withLock({ $0.batch?.bytes ?? 0 }) < max else {
+      let error = Limits.exceeded("answerBytes", max: max, "The responses of a batch are too long")
+      return respond(MessageWriter.error(id, error))
+    }
     if let answer = stage.answer(to: method, params) {
       let members = [JSONMember("jsonrpc", "2.0"), JSONMember("id", id.json), answer]
       return respond(Array(JSONValue.object(members).text.utf8))
@@ -216,7 +310,7 @@ final class MockConnection: Sendable {
   // MARK: Output
 
   /// Takes messages of the service.
-  fileprivate func take(_ pieces: [[UInt8]]) {
+  func take(_ pieces: [[UInt8]]) {
     var messages: [[UInt8]] = []
     state.withLock { state in
       for piece in pieces {
@@ -267,6 +361,7 @@ final class MockConnection: Sendable {
     let complete = state.withLock { state -> [[UInt8]] in
       guard var batch = state.batch else { return [response] }
       batch.responses.append(response)
+      batch.bytes += response.count
       batch.remaining -= 1
       state.batch = batch.remaining > 0 ? batch : nil
       guard batch.remaining == 0 else { return [] }
@@ -360,7 +455,10 @@ final class MockConnection: Sendable {
 
   // MARK: The channel
 
-  func becameWritable() { withSession { $0.becameWritable(session: $1) } }
+  func becameWritable() {
+    withSession { $0.becameWritable(session: $1) }
+    proceed()
+  }
 
   func gaveUp(unacceptedBytes: Int) {
     withSession { $0.gaveUp(session: $1, unacceptedBytes: unacceptedBytes) }
@@ -377,46 +475,5 @@ final class MockConnection: Sendable {
     stage.engine.service.assumeIsolated { body($0, session) }
   }
 
-  fileprivate var peer: ByteChannel { channel }
-}
-
-/// The destination of what the service sends to a client of a mock.
-private final class MockSink: ByteSink {
-  private weak let connection: MockConnection?
-  private let channel: ByteChannel
-
-  init(_ connection: MockConnection) {
-    self.connection = connection
-    channel = connection.peer
-  }
-
-  var isWritable: Bool { channel.isWritable }
-
-  func setReading(_ reads: Bool) { channel.setReading(reads) }
-
-  func write(_ pieces: [[UInt8]]) { connection?.take(pieces) }
-
-  func abort() { channel.abort() }
-
-  func close(exitCode: Int32) { channel.close(exitCode: exitCode) }
-}
-
-/// `mock/advance`, a method of mocks only.
-enum AdvanceCall {
-  static let name = "mock/advance"
-
-  /// The maximum of one move, in milliseconds: a year.
-  private static let millisecondsMax: Int64 = 31_536_000_000
-
-  static func milliseconds(_ params: JSONValue) throws(RPCError) -> Int64 {
-    guard let number = params["milliseconds"]?.integer, (0...millisecondsMax).contains(number),
-      params.members?.count == 1
-    else {
-      throw RPCError(
-        .invalidParams,
-        "\(name) takes {\"milliseconds\": an integer from 0 to \(millisecondsMax)}"
-      )
-    }
-    return number
-  }
+  var peer: ByteChannel { channel }
 }

@@ -3,7 +3,7 @@ import CordialProtocol
 package import CordialService
 import CordialValues
 import JSON
-import JSONRPC
+package import JSONRPC
 package import Logging
 import ObjectModel
 import PersistentStore
@@ -34,6 +34,9 @@ package final class MockStage: Sendable {
     var connectionCount = 0
   }
 
+  /// The maximum length of a response, in bytes: each response is read as a value, whose IDs are
+  /// replaced.
+  private static let answerBytesMax = 16 << 20
   /// The maximum number of steps that one move of the clock may cause.
   private static let stepsMax = 10_000
 
@@ -42,6 +45,7 @@ package final class MockStage: Sendable {
   /// - Parameters:
   ///   - script: The script.
   ///   - limits: The limits of the service.
+  ///   - budget: The memory of messages that the service shares with others; nil for its own.
   ///   - loop: The thread of the service and its connections, nil for a new one.
   ///   - version: The program's version.
   ///   - log: The logger of the service.
@@ -50,6 +54,7 @@ package final class MockStage: Sendable {
   package init(
     _ script: MockScript,
     limits: Limits = Limits(),
+    budget: ByteBudget? = nil,
     loop: TransportLoop? = nil,
     version: String,
     log: Logger
@@ -57,11 +62,14 @@ package final class MockStage: Sendable {
     let model = try MockModel(script)
     var names = MockNames()
     names.computedNames = model.computedNames
+    var limits = limits
+    limits.answerBytesMax = min(limits.answerBytesMax, Self.answerBytesMax)
     engine = try Engine(
       container: try StoreContainer.inMemory(),
       model: model.model,
       mode: .inMemory,
       limits: limits,
+      budget: budget,
       loop: loop,
       version: version,
       log: log

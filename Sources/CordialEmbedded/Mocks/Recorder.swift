@@ -21,9 +21,15 @@ package final class Recorder: Sendable {
   private struct State {
     var channels: [Int: Channel] = [:]
     var channelCount = 0
+    /// The memory of the messages that are not complete, in bytes.
+    var unfinishedBytes = 0
     /// The file; -1 after the end, or after a write that failed.
     var descriptor: CInt
   }
+
+  /// The maximum memory of the messages that are not complete, in bytes: a message that exceeds it
+  /// is not recorded, and `omitted` has the limit.
+  package static let messageBytesMax = 64 << 20
 
   private let path: String
   private let log: Logger
@@ -67,26 +73,49 @@ package final class Recorder: Sendable {
   }
 
   func closed(_ channel: Int) {
-    state.withLock { state in _ = state.channels.removeValue(forKey: channel) }
+    state.withLock { state in
+      let closed = state.channels.removeValue(forKey: channel)
+      for decoder in closed?.decoders.values.map(\.self) ?? [] {
+        state.unfinishedBytes -= decoder.unfinishedBytes
+      }
+    }
   }
 
   /// Records the messages that bytes complete.
   func record(_ bytes: Span<UInt8>, _ sender: Sender, _ channel: Int) {
     let milliseconds = (SystemFacts.microseconds() - start) / 1000
     state.withLock { state in
-      guard state.descriptor >= 0, let number = state.channels[channel]?.number else { return }
+      // A copy in the dictionary would copy the unfinished message at each call.
+      guard state.descriptor >= 0, var recorded = state.channels.removeValue(forKey: channel)
+      else { return }
       var lines: [UInt8] = []
       var decoder =
-        state.channels[channel]?.decoders[sender] ?? FrameDecoder(messageBytesMax: Int.max)
-      decoder.receive(bytes) { event, frame in
-        guard case .frame = event, !frame.isEmpty else { return }
-        let entry: JSONValue = [
-          "at": .integer(milliseconds), "connection": .integer(Int64(number)),
-          "from": .string(sender.rawValue), "message": Self.message(frame),
-        ]
-        lines += Array(entry.text.utf8) + [0x0A]
+        recorded.decoders.removeValue(forKey: sender)
+        ?? FrameDecoder(messageBytesMax: Self.messageBytesMax)
+      state.unfinishedBytes -= decoder.unfinishedBytes
+      func add(_ event: FrameDecoder.Event, _ frame: Span<UInt8>) {
+        let head =
+          "{\"at\":\(milliseconds),\"connection\":\(recorded.number),\"from\":\"\(sender)\","
+        switch event {
+        case .frame:
+          guard !frame.isEmpty else { return }
+          lines += head.utf8
+          lines += "\"message\":".utf8
+          Self.add(frame, sender, to: &lines)
+        case .oversized, .dropped:
+          lines += head.utf8
+          lines += "\"message\":null,\"omitted\":\(Self.messageBytesMax)".utf8
+        case .unknownFraming, .fatal: return
+        }
+        lines += "}\n".utf8
       }
-      state.channels[channel]?.decoders[sender] = decoder
+      decoder.receive(bytes, add)
+      if state.unfinishedBytes + decoder.unfinishedBytes > Self.messageBytesMax {
+        decoder.dropUnfinished(add)
+      }
+      state.unfinishedBytes += decoder.unfinishedBytes
+      recorded.decoders[sender] = decoder
+      state.channels[channel] = recorded
       guard !lines.isEmpty, !Self.write(lines, to: state.descriptor) else { return }
       let reason = unsafe String(cString: strerror(errno))
       log.error("The recording ends, because \(path) cannot be written: \(reason)")
@@ -95,13 +124,18 @@ package final class Recorder: Sendable {
     }
   }
 
-  /// A message as JSON; as a text where it is none.
-  private static func message(_ frame: Span<UInt8>) -> JSONValue {
+  /// Adds a message as JSON; as a text where it is none.
+  private static func add(_ frame: Span<UInt8>, _ sender: Sender, to lines: inout [UInt8]) {
+    // The service writes JSON without line feeds only.
+    guard sender == .client else { return JSONBytes.append(frame, to: &lines) }
+    var writer = JSONWriter()
     do {
-      return try JSONParser.parse(frame, depthMax: 256)
+      let parsed = try JSONParser.measure(frame, depthMax: 256, bytesMax: messageBytesMax)
+      writer.value(parsed.value)
     } catch {
-      return .string(String(decoding: frame.indices.map { frame[$0] }, as: UTF8.self))
+      writer.string(String(decoding: frame.indices.map { frame[$0] }, as: UTF8.self))
     }
+    lines += writer.bytes
   }
 
   private static func write(_ bytes: [UInt8], to descriptor: CInt) -> Bool {

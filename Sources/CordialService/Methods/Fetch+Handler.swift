@@ -48,7 +48,11 @@ extension Service {
         do {
           return try reader.get().snapshot(asOf: token, interruption: interruption) { snapshot in
             try call.checkDeterminism(in: snapshot, of: "fetch: asOf")
-            var writer = JSONWriter(reserving: 4096, pieceBytes: Self.pieceBytes)
+            var writer = JSONWriter(
+              reserving: 4096,
+              pieceBytes: Self.pieceBytes,
+              meter: request.share
+            )
             MessageWriter.beginResult(request.id, &writer)
             try FetchAnswer.write(call, snapshot, bytesMax: bytesMax, to: &writer)
             writer.raw("}")

@@ -151,7 +151,11 @@ extension Service {
     _ body: @escaping @Sendable (StoreSnapshot, inout JSONWriter) throws -> Void
   ) {
     snapshot(for: request) { snapshot in
-      var writer = JSONWriter(reserving: 4096, pieceBytes: Self.pieceBytes)
+      var writer = JSONWriter(
+        reserving: 4096,
+        pieceBytes: Self.pieceBytes,
+        meter: request.share
+      )
       MessageWriter.beginResult(request.id, &writer)
       try body(snapshot, &writer)
       writer.raw("}")

@@ -49,6 +49,15 @@ extension Service {
     )
   }
 
+  /// The error of an observed result for which there is no memory.
+  var tooManyObservedBytes: RPCError {
+    Limits.exceeded(
+      "observedBytes",
+      max: limits.observedBytesMax,
+      "The results of all subscriptions take too much memory; observe fewer objects"
+    )
+  }
+
   /// Registers a subscription at a snapshot.
   ///
   /// Snapshot and registration are one step: the connection gets no update in between.
@@ -71,6 +80,7 @@ extension Service {
       former: former,
       since: since,
       id: request.id,
+      share: request.share,
       older: (observed.lag ?? observing.position).flatMap { position in
         observed.position.map { known in
           Registration.Older(
@@ -120,6 +130,11 @@ extension Service {
       // Another connection may have taken the last subscription meanwhile.
       guard isReplacement || subscriptionCount < limits.subscriptionsMax else {
         finish(request, .failure(tooManySubscriptions))
+        break
+      }
+      guard observing.registry.bytes + registration.observation.bytes <= limits.observedBytesMax
+      else {
+        finish(request, .failure(tooManyObservedBytes))
         break
       }
       add(registration, call, number, session)

@@ -239,7 +239,11 @@ extension Service {
     let facts = facts
     let bytesMax = limits.answerBytesMax
     withSearch(call, wanted, interruption(of: request)) { answer, index in
-      var writer = JSONWriter(reserving: 4096, pieceBytes: Self.pieceBytes)
+      var writer = JSONWriter(
+        reserving: 4096,
+        pieceBytes: Self.pieceBytes,
+        meter: request.share
+      )
       MessageWriter.beginResult(request.id, &writer)
       try answer.write(
         try answer.search(wanted, index),

@@ -100,7 +100,7 @@ extension Service {
     let progress = WorkProgress(token: token, title: title, clock: facts.clock) { message in
       self.onLoop { service in
         guard let session = service.sessions[request.session] else { return }
-        service.send(MessageBytes(message), to: session)
+        service.notify(MessageBytes(message), session)
       }
     }
     progress.begin()

@@ -15,6 +15,9 @@ struct ChangesMessage: Sendable {
     fileprivate let isLast: Bool
 
     var bytes: MessageBytes { message.bytes(of: self) }
+
+    /// The memory of the part until it becomes bytes.
+    var ownBytes: Int { updates.reduce(0) { $0 + $1.fragment.ownBytes } }
   }
 
   /// The maximum length of a fragment that is copied into one piece with the rest of the message.

@@ -72,6 +72,9 @@ struct ObservedState {
     case running
   }
 
+  /// The memory of `parts`.
+  var partBytes: Int { parts.reduce(0) { $0 + $1.ownBytes } }
+
   /// Whether an update is being built, or the first result of a subscription.
   var isUpdating: Bool { afterUpdate != nil }
 

@@ -62,6 +62,8 @@ struct Registration: Sendable {
   let former: ObservedSearch?
   let since: StoreToken?
   let id: RequestID
+  /// The memory of the response.
+  let share: AnswerShare?
   let older: Older?
   /// An observation of the same request with an earlier result; nil where none is known.
   let known: Observation?
@@ -229,7 +231,7 @@ struct Registration: Sendable {
     _ snapshot: StoreSnapshot
   ) throws -> MessageBytes {
     let isSignal = observation.request.mode == .signal
-    var out = UpdateWriter(bytesMax: limits.answerBytesMax)
+    var out = UpdateWriter(bytesMax: limits.answerBytesMax, meter: share)
     try out.member("fresh") { $0.bool(true) }
     if let why { try out.member("why") { $0.string(why.rawValue) } }
     let reader = ResultReader(snapshot: snapshot, limits: limits)

@@ -183,6 +183,13 @@ extension Service {
       updates[session.number, default: []] += known
     }
     for (number, body) in outcome.ended { end(number, body, laggards, &updates, outcome) }
+    // Results grow with the objects that match.
+    while registry.bytes > limits.observedBytesMax, let largest = registry.largest() {
+      let bytes = registry.bytes
+      end(largest, .end(tooManyObservedBytes), laggards, &updates, outcome)
+      // The subscriptions of a connection that has ended are removed in later turns.
+      guard registry.bytes < bytes else { break }
+    }
     for (number, list) in updates {
       guard let session = sessions[number] else { continue }
       let ended = session.observed.ended
@@ -241,9 +248,10 @@ extension Service {
 
   // MARK: Connections
 
-  /// Whether a connection accepts an update now.
+  /// Whether a connection accepts an update now, and there is memory for one.
   private func isOpen(_ session: Session) -> Bool {
-    session.phase.sends && session.isWritable && !session.observed.isUpdating
+    budget.bytes < budget.bytesMax && session.phase.sends && session.acceptsNotifications
+      && !session.observed.isUpdating
       && session.observed.parts.isEmpty && session.observed.coalescing == .idle
       && session.observed.postponed.isEmpty
   }
@@ -279,9 +287,9 @@ extension Service {
   ///
   /// The end of a turn calls this method for each session that the turn has changed.
   func pump(_ session: Session) {
-    while session.phase.sends, session.isWritable, let part = session.observed.parts.popFirst() {
-      send(part.bytes, to: session)
-    }
+    while session.phase.sends, session.acceptsNotifications,
+      let part = session.observed.parts.popFirst()
+    { send(part.bytes, to: session) }
   }
 
   /// Sends the remaining parts of a message before a response that must follow them.

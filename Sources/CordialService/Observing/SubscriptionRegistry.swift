@@ -64,6 +64,8 @@ final class SubscriptionRegistry: Sendable {
     var withFormer: Set<Int> = []
     /// The observations whose last subscription has ended.
     var recent: RecentObservations
+    /// The memory of all observations, in bytes.
+    var bytes = 0
 
     /// Returns an observation; at the position of the others, if its result is of that position.
     func current(_ number: Int, at position: LogPosition?) -> Observation? {
@@ -144,6 +146,7 @@ final class SubscriptionRegistry: Sendable {
       let number = state.nextNumber
       state.nextNumber += 1
       state.entries[number] = Entry(observation, subscriber)
+      state.bytes += observation.bytes
       state.numbers[identity] = number
       state.recent.remove(identity)
       state.table.set(observation.interest, for: number)
@@ -168,6 +171,7 @@ final class SubscriptionRegistry: Sendable {
         state.recent.add(state.current(number, at: position) ?? entry.observation)
       }
       state.entries[number] = nil
+      state.bytes -= entry.observation.bytes
       state.numbers[entry.observation.request.identity] = nil
       state.table.remove(number)
       state.stragglers.remove(number)
@@ -218,6 +222,7 @@ final class SubscriptionRegistry: Sendable {
       if observation.position == position, let entry = state.entries[number] {
         entry.postponements = max(0, entry.postponements - 1)
       }
+      state.bytes += observation.bytes - old.bytes
       if old.result.named != observation.result.named || old.mayDangle != observation.mayDangle {
         state.table.set(observation.interest, for: number)
       }
@@ -227,6 +232,16 @@ final class SubscriptionRegistry: Sendable {
       } else {
         state.stragglers.insert(number)
       }
+    }
+  }
+
+  /// The memory of all observations, in bytes.
+  var bytes: Int { state.withLock { $0.bytes } }
+
+  /// Returns the observation with the largest result; nil without observations.
+  func largest() -> Int? {
+    state.withLock { state in
+      state.entries.max { $0.value.observation.bytes < $1.value.observation.bytes }?.key
     }
   }
 
@@ -243,8 +258,10 @@ final class SubscriptionRegistry: Sendable {
   /// - Returns: The result before; nil for an observation that was removed meanwhile.
   func set(_ search: ObservedSearch, of number: Int) -> ObservedResult? {
     state.withLock { state in
-      let former = state.entries[number]?.observation.result
-      state.entries[number]?.observation.result.search = search
+      guard let entry = state.entries[number] else { return nil }
+      let (former, bytes) = (entry.observation.result, entry.observation.bytes)
+      entry.observation.result.search = search
+      state.bytes += entry.observation.bytes - bytes
       return former
     }
   }

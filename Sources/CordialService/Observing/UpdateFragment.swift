@@ -23,6 +23,8 @@ struct UpdateFragment: Sendable {
   private var segments: [Segment] = []
   /// The greatest number of bytes that the fragment becomes.
   private(set) var bytesMax = 0
+  /// The memory of the fragment alone: rows that other updates share count as references.
+  private(set) var ownBytes = 0
 
   init() {}
 
@@ -33,11 +35,13 @@ struct UpdateFragment: Sendable {
   mutating func append(_ bytes: MessageBytes) {
     segments.append(.bytes(bytes))
     bytesMax += bytes.count
+    ownBytes += bytes.count
   }
 
   /// Adds rows, with commas between them.
   mutating func append(_ rows: [Row]) {
     segments.append(.rows(rows))
+    ownBytes += rows.count * MemoryLayout<Row>.stride
     bytesMax += rows.reduce(0) { $0 + $1.bytesMax }
   }
 

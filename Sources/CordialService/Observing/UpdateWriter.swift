@@ -15,6 +15,8 @@ struct UpdateWriter {
   /// The maximum length of all fragments together; nil without a limit.
   private let bytesMax: Int?
   private var finishedBytes = 0
+  /// What counts the memory of everything; nil where nothing bounds it.
+  private let meter: (any JSONMeter)?
   /// Whether the current fragment has no member yet.
   private var isEmptyFragment = true
   /// The list that is being written.
@@ -31,11 +33,18 @@ struct UpdateWriter {
   ///   - bytesMax: The maximum length of everything, beyond which writing fails; nil without a
   ///     limit.
   ///   - isDiscarding: Whether only the caller's bodies need what is written.
-  init(fragmentBytesMax: Int = .max, bytesMax: Int? = nil, isDiscarding: Bool = false) {
+  ///   - meter: What counts the memory of everything, with `bytesMax`; nil where nothing bounds it.
+  init(
+    fragmentBytesMax: Int = .max,
+    bytesMax: Int? = nil,
+    isDiscarding: Bool = false,
+    meter: (any JSONMeter)? = nil
+  ) {
     self.fragmentBytesMax = fragmentBytesMax
     self.bytesMax = bytesMax
     self.isDiscarding = isDiscarding
-    writer = JSONWriter(reserving: 256, pieceBytes: Service.pieceBytes)
+    self.meter = meter
+    writer = JSONWriter(reserving: 256, pieceBytes: Service.pieceBytes, meter: meter)
   }
 
   /// A writer for an update that has no receiver.
@@ -118,7 +127,7 @@ struct UpdateWriter {
 
   private mutating func append(_ rows: [UpdateFragment.Row]) {
     begun.append(MessageBytes(writer))
-    writer = JSONWriter(reserving: 256, pieceBytes: Service.pieceBytes)
+    writer = JSONWriter(reserving: 256, pieceBytes: Service.pieceBytes, meter: meter)
     begun.append(rows)
   }
 
@@ -133,7 +142,7 @@ struct UpdateWriter {
     let isFirst = list?.isEmpty ?? isEmptyFragment
     let start = writer.bytes.count
     try body(isFirst, &writer)
-    if let bytesMax, finishedBytes + fragmentBytes > bytesMax {
+    if let bytesMax, writer.isRefused || finishedBytes + fragmentBytes > bytesMax {
       try StoreSnapshot.check(writer, bytesMax - finishedBytes - begun.bytesMax)
     }
     if fragmentBytes > fragmentBytesMax, !isFirst || list != nil && !isEmptyFragment {
@@ -154,7 +163,7 @@ struct UpdateWriter {
     begun.append(MessageBytes(writer))
     finished.append(begun)
     begun = UpdateFragment()
-    writer = JSONWriter(reserving: 256, pieceBytes: Service.pieceBytes)
+    writer = JSONWriter(reserving: 256, pieceBytes: Service.pieceBytes, meter: meter)
     isEmptyFragment = true
     if outer != nil { beginOuter() }
     if list != nil {

@@ -6,14 +6,31 @@ import JSONRPC
 /// A request or batch takes an answer slot when it arrives, and frees the slot when it is answered.
 /// With `inOrder`, a response waits for the responses before it.
 ///
+/// A batch with long responses is sent while it is answered: its array is opened, and each response
+/// follows as soon as it is known. Other messages wait until the array is closed.
+///
 /// This structure sends nothing. The caller takes the ready messages with `takeReady()` after the
 /// mutation, because a sink may report events during a write.
 struct AnswerOrder {
+  /// Bytes that can be sent: a message, or a part of one.
+  struct Ready {
+    var bytes: MessageBytes
+    /// Whether the message ends with these bytes.
+    var isEnd = true
+  }
+
   private struct Slot {
-    /// The responses that have arrived.
+    /// The responses that have arrived and are not sent.
     var parts: [MessageBytes]
     var missing: Int
     let isBatch: Bool
+    /// The number of missing responses that other messages may have to precede, so that the array
+    /// cannot be opened before them.
+    var preceded: Int
+    /// The number of bytes of `parts`.
+    var bytes: Int
+    /// Whether the array was opened.
+    var isOpen = false
     /// Whether the message was sent, so that the slot only keeps the numbers of the slots after it.
     var isSent = false
   }
@@ -22,25 +39,43 @@ struct AnswerOrder {
   private var slots: Deque<Slot> = []
   /// The number of the first slot in use.
   private var first = 0
-  /// The messages that can be sent, in order.
-  private var ready: Deque<MessageBytes> = []
+  /// What can be sent, in order.
+  private var ready: Deque<Ready> = []
+  /// The number of the batch whose array is open; nil without one.
+  private var open: Int?
+  /// The messages that wait until the array is closed, in order.
+  private var later: Deque<MessageBytes> = []
+  /// The number of bytes of the responses that cannot be sent yet.
+  private(set) var heldBytes = 0
+
+  /// The length of a batch's responses from which they are sent one by one, in bytes.
+  static let openBytesMin = 1 << 20
 
   /// The number of slots in use, including answered slots that wait for a slot before them.
   var count: Int { slots.count }
+
+  /// Whether an array is open, into which no other message can be sent.
+  var isArrayOpen: Bool { open != nil }
 
   /// Takes a slot for one request, or for a batch with responses that are already known.
   ///
   /// - Parameters:
   ///   - count: The number of requests that are answered in this slot.
+  ///   - preceded: The number of these requests whose responses other messages may have to precede.
   ///   - parts: The known responses of a batch.
   ///   - isBatch: Whether the responses form an array.
   /// - Returns: The number of the slot.
   mutating func take(
     for count: Int = 1,
+    preceded: Int = 0,
     parts: [MessageBytes] = [],
     isBatch: Bool = false
   ) -> Int {
-    slots.append(Slot(parts: parts, missing: count, isBatch: isBatch))
+    let bytes = parts.reduce(0) { $0 + $1.count }
+    heldBytes += bytes
+    slots.append(
+      Slot(parts: parts, missing: count, isBatch: isBatch, preceded: preceded, bytes: bytes)
+    )
     return first + slots.count - 1
   }
 
@@ -49,12 +84,21 @@ struct AnswerOrder {
   /// - Parameters:
   ///   - message: The complete message.
   ///   - number: The number of the request's slot.
+  ///   - isPreceded: Whether other messages may have had to precede the response.
   ///   - inOrder: Whether responses wait for the responses before them.
-  mutating func answer(_ message: MessageBytes, at number: Int, inOrder: Bool) {
+  mutating func answer(
+    _ message: MessageBytes,
+    at number: Int,
+    isPreceded: Bool = false,
+    inOrder: Bool
+  ) {
     let index = number - first
     guard slots.indices.contains(index), slots[index].missing > 0 else { return }
     slots[index].parts.append(message)
+    slots[index].bytes += message.count
+    heldBytes += message.count
     slots[index].missing -= 1
+    if isPreceded { slots[index].preceded -= 1 }
     release(number, inOrder: inOrder)
   }
 
@@ -63,25 +107,138 @@ struct AnswerOrder {
     release(take(for: 0, parts: [message]), inOrder: inOrder)
   }
 
-  /// Removes and returns the next message that can be sent, or nil if there is none.
-  mutating func takeReady() -> MessageBytes? {
+  /// Adds a notification, which waits for no response, but for the end of an open array.
+  mutating func insertNotification(_ message: MessageBytes) {
+    heldBytes += message.count
+    send(message)
+  }
+
+  /// Removes and returns what can be sent next, or nil if there is nothing.
+  mutating func takeReady() -> Ready? {
     ready.popFirst()
   }
+
+  // MARK: Limits
+
+  /// What the responses that are held mean for a request that could begin.
+  enum Admission {
+    /// The response can be sent, or there is room for it.
+    case begins
+    /// The request waits until responses are sent, which does not need it.
+    case waits
+    /// The response belongs to a batch that has to be sent as a whole, and is too long.
+    case isTooLong
+  }
+
+  /// Decides whether the next request of the connection may begin.
+  ///
+  /// Requests begin in their order. The responses that are held therefore belong to requests that
+  /// have begun, or to the batch of the next request.
+  ///
+  /// - Parameters:
+  ///   - number: The number of the request's slot.
+  ///   - heldMax: The number of held bytes from which requests wait.
+  ///   - wholeMax: The maximum length of a batch that has to be sent as a whole.
+  ///   - inOrder: Whether responses wait for the responses before them.
+  /// - Returns: The decision.
+  func admission(
+    at number: Int,
+    heldMax: Int,
+    wholeMax: Int,
+    inOrder: Bool
+  ) -> Admission {
+    let index = number - first
+    guard slots.indices.contains(index), open != number else { return .begins }
+    let slot = slots[index]
+    if slot.isBatch, slot.preceded > 0 { return slot.bytes < wholeMax ? .begins : .isTooLong }
+    guard heldBytes >= heldMax else { return .begins }
+    // The response can be sent as soon as it is there.
+    let isNext = open == nil && (index == 0 || !inOrder)
+    return isNext && (!slot.isBatch || slot.bytes == 0) ? .begins : .waits
+  }
+
+  /// Whether the responses of a batch have to be sent as a whole.
+  func isWhole(_ number: Int) -> Bool {
+    let index = number - first
+    return slots.indices.contains(index) && slots[index].preceded > 0 && slots[index].bytes > 0
+  }
+
+  // MARK: Sending
 
   /// Makes the message of a complete slot ready; with `inOrder`, the slots before it come first.
   mutating func release(_ number: Int, inOrder: Bool) {
     let index = number - first
-    guard slots.indices.contains(index), slots[index].missing == 0 else { return }
-    if !inOrder, !slots[index].isSent {
-      if let message = Self.message(of: slots[index]) { ready.append(message) }
-      slots[index].isSent = true
-      slots[index].parts = []
-    }
+    guard slots.indices.contains(index) else { return }
+    if slots[index].missing == 0, !inOrder || slots[index].isOpen { complete(index) }
     while let slot = slots.first, slot.missing == 0 {
-      if !slot.isSent, let message = Self.message(of: slot) { ready.append(message) }
+      if !slot.isSent { complete(0) }
       slots.removeFirst()
       first += 1
     }
+    sendOpen()
+    openArray(inOrder: inOrder)
+  }
+
+  /// Sends the rest of a complete slot.
+  private mutating func complete(_ index: Int) {
+    guard !slots[index].isSent else { return }
+    if slots[index].isOpen {
+      sendParts(index)
+      ready.append(Ready(bytes: MessageBytes([UInt8(ascii: "]")])))
+      open = nil
+      while let message = later.popFirst() { send(message) }
+    } else if let message = Self.message(of: slots[index]) {
+      // The commas and brackets are not counted.
+      heldBytes += message.count - slots[index].bytes
+      send(message)
+    }
+    slots[index].isSent = true
+    slots[index].parts = []
+    slots[index].bytes = 0
+  }
+
+  /// Makes a counted message ready, or keeps it until the array is closed.
+  private mutating func send(_ message: MessageBytes) {
+    if open != nil {
+      later.append(message)
+    } else {
+      heldBytes -= message.count
+      ready.append(Ready(bytes: message))
+    }
+  }
+
+  /// Sends the new responses of the open array.
+  private mutating func sendOpen() {
+    guard let open, slots.indices.contains(open - first) else { return }
+    sendParts(open - first)
+  }
+
+  private mutating func sendParts(_ index: Int) {
+    for part in slots[index].parts {
+      ready.append(Ready(bytes: MessageBytes([UInt8(ascii: ",")]), isEnd: false))
+      ready.append(Ready(bytes: part, isEnd: false))
+    }
+    heldBytes -= slots[index].bytes
+    slots[index].parts = []
+    slots[index].bytes = 0
+  }
+
+  /// Opens the array of a batch with long responses, where it may be sent now.
+  private mutating func openArray(inOrder: Bool) {
+    guard open == nil, heldBytes >= Self.openBytesMin else { return }
+    let candidates = inOrder ? slots.prefix(1) : slots[...]
+    let found = candidates.firstIndex { slot in
+      slot.isBatch && !slot.isSent && slot.preceded == 0 && slot.bytes >= Self.openBytesMin
+    }
+    guard let index = found, let part = slots[index].parts.first else { return }
+    ready.append(Ready(bytes: MessageBytes([UInt8(ascii: "[")]), isEnd: false))
+    ready.append(Ready(bytes: part, isEnd: false))
+    heldBytes -= part.count
+    slots[index].bytes -= part.count
+    slots[index].parts.removeFirst()
+    slots[index].isOpen = true
+    open = first + index
+    sendParts(index)
   }
 
   /// Returns the message of a complete slot, or nil for a batch of notifications alone.

@@ -15,8 +15,16 @@ struct Request: Sendable {
   let params: JSONValue
   /// The time limit that the client sends, in seconds; nil for none.
   let timeoutSeconds: Double?
-  /// Whether the request is a read of a few objects by key.
+  /// Whether the request is a read of a few objects by key, and its response waits for no other.
   let isCheap: Bool
+  /// The memory of the request, in bytes.
+  let bytes: Int
+  /// The memory of its response while it is built; nil before it begins, and for a method whose
+  /// response is always short.
+  var share: AnswerShare?
+  /// Whether the response did not fit into the memory that was left, so that the next attempt
+  /// reserves it.
+  var needsReservation = false
 }
 
 /// The queue of a connection's requests, which decides which of them may start.
@@ -54,13 +62,8 @@ struct RequestQueue {
     waiting.append(request)
   }
 
-  /// Removes and returns the next request that may start, and counts it as running.
-  mutating func next() -> Request? {
-    guard let index = startable else { return nil }
-    let next = waiting.remove(at: index)
-    running.append((next.serial, next.method.order))
-    return next
-  }
+  /// The next request that may start; nil while none may.
+  var next: Request? { startable.map { waiting[$0] } }
 
   /// The index of the next request that may start; nil while none may.
   private var startable: Int? {
@@ -74,6 +77,19 @@ struct RequestQueue {
   /// Whether only reads run.
   private var isReading: Bool {
     running.allSatisfy { $0.order == .read || $0.order == .any }
+  }
+
+  /// Removes the next request, which starts.
+  mutating func startNext() {
+    guard let index = startable else { return }
+    let next = waiting.remove(at: index)
+    running.append((next.serial, next.method.order))
+  }
+
+  /// Puts a request that runs back to the beginning of the queue.
+  mutating func postpone(_ request: Request) {
+    finish(request.serial)
+    waiting.prepend(request)
   }
 
   mutating func finish(_ serial: Int) {

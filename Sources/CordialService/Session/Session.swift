@@ -26,8 +26,12 @@ final class Session {
   var mergePolicy = SaveRequest.MergePolicy.error
   var observed = ObservedState()
   var running = RunningRequests()
-  /// The memory of the messages that were received since the queue was last empty, in bytes.
+  /// The memory that the connection holds.
+  let account: ByteBudget.Account
+  /// The memory of the pending requests, in bytes.
   var bytesInFlight = 0
+  /// The number of bytes that were passed to the sink.
+  private var writtenBytes = 0
   /// Whether the service has stopped reading the peer, because too many requests are pending.
   var isReadingPaused = false
   /// The progress from the end of the input to the end of the connection.
@@ -43,11 +47,18 @@ final class Session {
   /// The number of bytes waiting for the end of the turn at which no further request starts.
   private static let outgoingBytesMax = 1 << 20
 
-  init(number: Int, sink: any ByteSink, connection: Connection, readsMax: Int) {
+  init(
+    number: Int,
+    sink: any ByteSink,
+    connection: Connection,
+    account: ByteBudget.Account,
+    readsMax: Int
+  ) {
     self.number = number
     queue = RequestQueue(readsMax: readsMax)
     self.sink = sink
     self.connection = connection
+    self.account = account
   }
 
   /// Whether responses keep the order of requests: in line framing, until `initialize` succeeds.
@@ -56,8 +67,37 @@ final class Session {
   /// Whether the peer accepts more bytes, including those that wait for the end of the turn.
   var isWritable: Bool { outgoingBytes < Self.outgoingBytesMax && sink.isWritable }
 
-  /// Adds a message for the end of the turn; only `Service.send` calls this.
-  func append(_ message: MessageBytes) {
+  /// Whether the peer accepts a notification: it accepts bytes, and no array is open.
+  var acceptsNotifications: Bool { isWritable && !answers.isArrayOpen }
+
+  /// The number of bytes of responses and notifications that the peer has not accepted.
+  private var unacceptedBytes: Int {
+    answers.heldBytes + outgoingBytes + sink.waitingBytes + observed.partBytes
+  }
+
+  /// The number of bytes that the peer has accepted.
+  var acceptedBytes: Int { writtenBytes - sink.waitingBytes }
+
+  /// Counts what the peer has not accepted.
+  func countResponses() {
+    account.setResponses(phase == .closed ? 0 : unacceptedBytes)
+  }
+
+  /// Adds a request to what the connection holds.
+  func hold(_ bytes: Int) {
+    bytesInFlight += bytes
+    account.addRequests(bytes)
+  }
+
+  /// Removes a request from what the connection holds.
+  func release(_ request: Request) {
+    bytesInFlight -= request.bytes
+    account.addRequests(-request.bytes)
+    if request.needsReservation { account.endReserving() }
+  }
+
+  /// Adds a message, or a part of one, for the end of the turn; only `Service.send` calls this.
+  func append(_ message: MessageBytes, isEnd: Bool) {
     guard phase.sends else { return }
     let framing = connection.framing
     gather(framing.head(of: message.count))
@@ -68,7 +108,7 @@ final class Session {
     } else {
       for piece in message.pieces { gather(piece) }
     }
-    gather(framing.tail)
+    if isEnd { gather(framing.tail) }
   }
 
   /// Appends bytes to the last piece if it is short, otherwise adds a piece.
@@ -86,6 +126,7 @@ final class Session {
     _ = phase.end()
     outgoing = []
     outgoingBytes = 0
+    account.close()
   }
 
   /// Sends the waiting messages, then closes a connection that is done.
@@ -97,9 +138,11 @@ final class Session {
     let pieces = outgoing
     let wasFull = outgoingBytes >= Self.outgoingBytesMax
     let exitCode = phase.sends ? nil : phase.end()
+    writtenBytes += outgoingBytes
     outgoing = []
     outgoingBytes = 0
     if !pieces.isEmpty { sink.write(pieces) }
+    countResponses()
     if let exitCode { sink.close(exitCode: exitCode) }
     return wasFull && exitCode == nil
   }

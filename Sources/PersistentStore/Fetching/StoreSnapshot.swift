@@ -352,6 +352,9 @@ package struct StoreSnapshot {
   ///   - bytesMax: The maximum length of its bytes.
   /// - Throws: `limitExceeded`.
   package static func check(_ writer: JSONWriter, _ bytesMax: Int) throws(StoreError) {
+    guard !writer.isRefused else {
+      throw StoreError(.limitExceeded, "There is no memory for the response", hint: "Try again")
+    }
     guard writer.count > bytesMax else { return }
     throw StoreError(
       .limitExceeded,

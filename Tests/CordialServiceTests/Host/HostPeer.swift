@@ -111,6 +111,11 @@ final class HostPeer {
     session.sink.setWritable(false)
   }
 
+  /// Reads so many bytes of what the service sends from now on, and then none.
+  func read(bytes: Int) {
+    session.sink.accept(bytes: bytes)
+  }
+
   /// Resumes reading what the service sends.
   func resumeReading() {
     session.sink.setWritable(true)

@@ -4,6 +4,8 @@ import JSONRPC
 struct MessageSplitter {
   let framing: Framing
   private var rest: [UInt8] = []
+  /// The number of bytes of `rest` that have no line feed.
+  private var searched = 0
 
   /// Creates a splitter for one connection.
   init(framing: Framing) {
@@ -27,8 +29,14 @@ struct MessageSplitter {
   private mutating func next() -> [UInt8]? {
     switch framing {
     case .line:
-      guard let end = rest.firstIndex(of: 0x0A) else { return nil }
-      defer { rest.removeFirst(end + 1) }
+      guard let end = rest[searched...].firstIndex(of: 0x0A) else {
+        searched = rest.count
+        return nil
+      }
+      defer {
+        rest.removeFirst(end + 1)
+        searched = 0
+      }
       return Array(rest[..<end])
     case .header:
       guard let end = rest.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound else { return nil }

@@ -19,6 +19,22 @@ final class RecordingSink: ByteSink {
     var events: [Event] = []
     var isWritable = true
     var isClosed = false
+    /// The number of bytes after which the peer accepts no more; nil for no limit.
+    var acceptedBytesMax: Int?
+    /// The number of bytes that the peer has not accepted.
+    var waitingBytes = 0
+
+    /// Counts bytes that are written.
+    mutating func count(_ bytes: Int) {
+      guard isWritable else {
+        waitingBytes += bytes
+        return
+      }
+      guard let max = acceptedBytesMax else { return }
+      acceptedBytesMax = Swift.max(0, max - bytes)
+      waitingBytes += Swift.max(0, bytes - max)
+      if waitingBytes > 0 || acceptedBytesMax == 0 { isWritable = false }
+    }
   }
 
   private let state = Mutex(State())
@@ -53,12 +69,28 @@ final class RecordingSink: ByteSink {
   ///
   /// Call `ServiceHost.becameWritable` after setting it to true.
   func setWritable(_ isWritable: Bool) {
-    state.withLock { $0.isWritable = isWritable }
+    state.withLock { state in
+      state.isWritable = isWritable
+      state.acceptedBytesMax = nil
+      if isWritable { state.waitingBytes = 0 }
+    }
+  }
+
+  /// Lets the peer accept so many bytes, those that wait first, and then none.
+  func accept(bytes: Int) {
+    state.withLock { state in
+      let taken = min(bytes, state.waitingBytes)
+      state.waitingBytes -= taken
+      state.acceptedBytesMax = bytes - taken
+      state.isWritable = taken < bytes
+    }
   }
 
   // MARK: ByteSink
 
   var isWritable: Bool { state.withLock { $0.isWritable } }
+
+  var waitingBytes: Int { state.withLock { $0.waitingBytes } }
 
   func setReading(_ reads: Bool) {
     state.withLock { $0.events.append(.reading(reads)) }
@@ -66,7 +98,10 @@ final class RecordingSink: ByteSink {
 
   func write(_ pieces: [[UInt8]]) {
     let bytes = Array(pieces.joined())
-    state.withLock { $0.events.append(.wrote(bytes)) }
+    state.withLock { state in
+      state.events.append(.wrote(bytes))
+      state.count(bytes.count)
+    }
     wrote(bytes)
   }
 

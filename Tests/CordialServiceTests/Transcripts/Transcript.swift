@@ -119,13 +119,14 @@ struct Transcript: Sendable {
 
   private static let limits: [String: any WritableKeyPath<Limits, Int> & Sendable] = [
     "messageBytesMax": \.messageBytesMax, "answerBytesMax": \.answerBytesMax,
-    "depthMax": \.depthMax, "batchMax": \.batchMax, "inFlightMax": \.inFlightMax,
+    "depthMax": \.depthMax, "valuesMax": \.valuesMax, "batchMax": \.batchMax,
+    "inFlightMax": \.inFlightMax,
     "inFlightBytesMax": \.inFlightBytesMax, "connectionsMax": \.connectionsMax,
     "subscriptionsMax": \.subscriptionsMax, "saveChangesMax": \.saveChangesMax,
     "partBytesMax": \.partBytesMax, "historyChangesMax": \.historyChangesMax, "waitMax": \.waitMax,
     "queryBytesMax": \.queryBytesMax, "queryWordsMax": \.queryWordsMax,
     "historyDaysMin": \.historyDaysMin, "stopSecondsMax": \.stopSecondsMax,
-    "requestSecondsMax": \.requestSecondsMax, "valuesMax": \.valuesMax,
+    "requestSecondsMax": \.requestSecondsMax,
   ]
 
   // MARK: Lines

@@ -1,0 +1,135 @@
+import CordialProtocol
+import JSONRPC
+
+/// The memory of messages: what waits for it, and what is dropped for it.
+extension Service {
+  /// Whether a request may begin now, as far as the memory for its response is concerned.
+  ///
+  /// - Parameters:
+  ///   - request: The next request of the connection, which gets the memory.
+  ///   - session: The connection, which is continued as soon as memory is free.
+  /// - Returns: Whether the request begins.
+  /// - Throws: `RPCError` for a response that cannot wait.
+  func admit(_ request: inout Request, _ session: Session) throws(RPCError) -> Bool {
+    let admission = session.answers.admission(
+      at: request.slot,
+      heldMax: limits.heldBytesMax,
+      wholeMax: limits.answerBytesMax,
+      inOrder: session.answersInOrder
+    )
+    switch admission {
+    case .begins: break
+    case .waits: return false
+    case .isTooLong where !request.method.isMetered: break
+    case .isTooLong:
+      throw .exceeded(
+        "answerBytes",
+        max: limits.answerBytesMax,
+        "A batch with observe or observe/flush is answered as a whole, which is too long"
+      )
+    }
+    guard request.method.isMetered else { return true }
+    let reserved = request.needsReservation ? reservedBytes : 0
+    if let share = session.account.begin(reserving: reserved) {
+      request.share = share
+      return true
+    }
+    guard !session.answers.isWhole(request.slot) else { throw memoryIsUsed }
+    let number = session.number
+    session.account.wait { [weak self] in
+      self?.onLoop { service in
+        if let session = service.sessions[number] { service.markChanged(session) }
+      }
+    }
+    watchShares()
+    // Another thread may have released memory before the wait.
+    request.share = session.account.begin(reserving: reserved)
+    return request.share != nil
+  }
+
+  /// The memory that a response reserves that did not fit before.
+  private var reservedBytes: Int { min(limits.answerBytesMax, budget.bytesMax / 2) }
+
+  private var memoryIsUsed: RPCError {
+    .exceeded(
+      "processBytes",
+      max: budget.bytesMax,
+      "The memory for the messages of all connections is used up; send the request again later"
+    )
+  }
+
+  /// Returns the error of a request whose response did not fit into the memory that it reserved;
+  /// nil for every other request.
+  func unfitting(_ request: Request) -> RPCError? {
+    guard let share = request.share, share.wasRefused, share.isReserved else { return nil }
+    return memoryIsUsed
+  }
+
+  /// Lets a request begin again whose response did not fit into the memory that was left.
+  ///
+  /// - Returns: Whether the request begins again; otherwise it fails with the error.
+  func postpones(_ request: Request, _ error: RPCError, _ session: Session) -> Bool {
+    guard let share = request.share, share.wasRefused, !share.isReserved,
+      error.code != RPCError.Code.requestCancelled.rawValue, session.phase.sends
+    else { return false }
+    var next = request
+    next.share = nil
+    next.needsReservation = true
+    session.account.beginReserving()
+    session.queue.postpone(next)
+    markChanged(session)
+    return true
+  }
+
+  /// Drops the unfinished message of a connection, which then fails.
+  func dropUnfinished(session number: Int) {
+    guard let session = sessions[number], session.phase.reads else { return }
+    var events: [ConnectionEvent] = []
+    session.connection.dropUnfinished { events.append($0) }
+    handle(events, session)
+    markChanged(session)
+  }
+
+  /// Looks later for peers that accept no bytes and hold more than their share.
+  private func watchShares() {
+    guard !watchesShares else { return }
+    watchesShares = true
+    let accepted = sessions.mapValues(\.acceptedBytes)
+    onLoop(afterMilliseconds: 1000 * limits.shareSecondsMax) { service in
+      service.watchesShares = false
+      service.endHoarders(since: accepted)
+    }
+  }
+
+  /// Disconnects the peers that have accepted no bytes and hold more than their share, while others
+  /// wait.
+  ///
+  /// - Parameter accepted: The numbers of bytes that the peers had accepted before.
+  private func endHoarders(since accepted: [Int: Int]) {
+    guard budget.hasWaiting else { return }
+    let share = budget.share
+    for session in sessions.values {
+      let bytes = session.account.responseBytes
+      guard bytes > 0, session.account.bytes > share,
+        accepted[session.number] == session.acceptedBytes
+      else { continue }
+      record(session.number, "share", seconds: limits.shareSecondsMax, bytes)
+      session.sink.abort()
+    }
+    watchShares()
+  }
+}
+
+extension Method {
+  /// Whether other messages may have to precede the response: an `observe`, an `observe/flush` and
+  /// an `unobserve` are answered after the changes that they wait for.
+  var isPreceded: Bool { order == .alone }
+
+  /// Whether the response may be long.
+  var isMetered: Bool { !Self.short.contains { $0 === self } }
+
+  private static let short = [
+    InitializeCall.method, ShutdownCall.method, StatusCall.method, UnobserveCall.method,
+    FlushCall.method,
+  ]
+}

@@ -1,0 +1,283 @@
+import Synchronization
+
+/// The memory of the messages of all connections of a process: received messages and responses.
+///
+/// Any thread may use it. It bounds the parts of what connections hold in different ways:
+///
+/// - Unfinished messages may use all memory that is free. Where it is used up, or where a response
+///   needs it, the largest one is dropped.
+/// - Requests use at most half of it, so that each of them can be answered. Peers are not read
+///   while requests use a quarter.
+/// - A response begins while there is memory. One that does not fit is begun again as soon as half
+///   of the memory, or the maximum of a response, is free for it alone.
+package final class ByteBudget: Sendable {
+  /// The maximum memory, in bytes.
+  package let bytesMax: Int
+  /// The length from which an unfinished message is dropped where memory is used up, in bytes.
+  package static let unfinishedMin = 1 << 16
+  /// The memory that a message may always take, so that small requests are read at the bound too.
+  private static let messageBytesMin = 1 << 16
+
+  private let held = Atomic<Int>(0)
+  private let heldByRequests = Atomic<Int>(0)
+  /// The number of accounts that wait for memory.
+  private let waitingCount = Atomic<Int>(0)
+  private let state = Mutex(State())
+
+  private struct Entry: Sendable {
+    weak let account: Account?
+    let dropped: @Sendable () -> Void
+  }
+
+  private struct State {
+    var entries: [Int: Entry] = [:]
+    var nextNumber = 1
+    /// What is called when memory is free, by account, in order.
+    var waiting: [(number: Int, work: @Sendable () -> Void)] = []
+    /// The accounts that wait for memory of a response that did not fit.
+    var reserving: Set<Int> = []
+  }
+
+  /// Creates a budget of which nothing is used.
+  package init(bytesMax: Int) {
+    self.bytesMax = bytesMax
+  }
+
+  /// The memory that all connections hold, in bytes.
+  package var bytes: Int { held.load(ordering: .relaxed) }
+
+  /// The number of connections.
+  package var count: Int { state.withLock { $0.entries.count } }
+
+  /// Whether peers with requests are not read, because requests use much of the memory.
+  package var isFullOfRequests: Bool {
+    heldByRequests.load(ordering: .relaxed) > bytesMax / 4
+  }
+
+  /// The memory that the next message may take, in bytes.
+  package var messageBytesMax: Int {
+    let room = min(bytesMax - bytes, bytesMax / 2 - heldByRequests.load(ordering: .relaxed))
+    return max(room, Self.messageBytesMin)
+  }
+
+  /// Adds a connection.
+  ///
+  /// - Parameter dropped: Called on any thread where the connection's unfinished message is the
+  ///   largest one, and has to be dropped.
+  /// - Returns: The account of the connection, which ends with its last reference.
+  package func open(dropped: @escaping @Sendable () -> Void = {}) -> Account {
+    let number = state.withLock { state in
+      defer { state.nextNumber += 1 }
+      return state.nextNumber
+    }
+    let account = Account(self, number)
+    state.withLock { $0.entries[number] = Entry(account: account, dropped: dropped) }
+    return account
+  }
+
+  // MARK: Changes
+
+  fileprivate func add(_ bytes: Int, isOfRequests: Bool = false) {
+    guard bytes != 0 else { return }
+    if isOfRequests { heldByRequests.add(bytes, ordering: .relaxed) }
+    held.add(bytes, ordering: .relaxed)
+    if bytes < 0, waitingCount.load(ordering: .relaxed) > 0 { wake() }
+  }
+
+  fileprivate func close(_ number: Int) {
+    state.withLock { state in
+      state.entries[number] = nil
+      state.reserving.remove(number)
+      state.waiting.removeAll { $0.number == number }
+      waitingCount.store(state.waiting.count, ordering: .relaxed)
+    }
+  }
+
+  /// Calls what waits for memory.
+  private func wake() {
+    guard bytes < bytesMax else { return }
+    let waiting = state.withLock { state in
+      defer { state.waiting = [] }
+      waitingCount.store(0, ordering: .relaxed)
+      return state.waiting
+    }
+    for entry in waiting { entry.work() }
+  }
+
+  fileprivate func wait(_ number: Int, _ work: @escaping @Sendable () -> Void) {
+    state.withLock { state in
+      guard !state.waiting.contains(where: { $0.number == number }) else { return }
+      state.waiting.append((number, work))
+      waitingCount.store(state.waiting.count, ordering: .relaxed)
+    }
+  }
+
+  // MARK: Unfinished messages
+
+  /// Drops the largest unfinished messages until less than the maximum is used.
+  ///
+  /// - Parameters:
+  ///   - own: The account of the caller, which drops its message itself; nil for another caller.
+  ///   - needed: The memory that has to be free afterwards.
+  /// - Returns: Whether the message of the caller has to be dropped.
+  fileprivate func dropLargest(own: Int? = nil, needed: Int = 0) -> Bool {
+    while bytes + needed > bytesMax {
+      let largest = state.withLock { state -> (Account, Entry)? in
+        var largest: (account: Account, entry: Entry)?
+        for entry in state.entries.values {
+          guard let account = entry.account,
+            account.unfinishedBytes > max(Self.unfinishedMin, largest?.account.unfinishedBytes ?? 0)
+          else { continue }
+          largest = (account, entry)
+        }
+        return largest
+      }
+      guard let (account, entry) = largest else { return false }
+      if account.number == own { return true }
+      account.forgetUnfinished()
+      entry.dropped()
+    }
+    return false
+  }
+
+  // MARK: Responses
+
+  /// Returns the memory for a response that is about to be built.
+  ///
+  /// - Parameters:
+  ///   - account: The connection.
+  ///   - bytes: The memory to reserve: 0 for the first attempt.
+  /// - Returns: The memory; nil where the request has to wait.
+  fileprivate func begin(_ account: Account, reserving bytes: Int) -> AnswerShare? {
+    let isReserving = bytes > 0
+    let limit = state.withLock { state -> Int in
+      if isReserving { return bytesMax - bytes }
+      return state.reserving.isEmpty ? bytesMax - 1 : bytesMax / 2
+    }
+    if self.bytes > limit { _ = dropLargest(needed: bytesMax - limit) }
+    guard self.bytes <= limit else { return nil }
+    if isReserving {
+      add(bytes)
+      state.withLock { state in _ = state.reserving.remove(account.number) }
+    }
+    return AnswerShare(account, reserved: bytes)
+  }
+
+  fileprivate func setReserving(_ isReserving: Bool, _ number: Int) {
+    state.withLock { state in
+      if isReserving { state.reserving.insert(number) } else { state.reserving.remove(number) }
+    }
+  }
+
+  /// Whether memory is left for a response that grows; drops unfinished messages for it.
+  fileprivate var hasRoom: Bool {
+    if bytes <= bytesMax { return true }
+    _ = dropLargest()
+    return bytes <= bytesMax
+  }
+
+  /// The memory that one connection may hold while others wait: the same for each.
+  package var share: Int { bytesMax / max(1, count) }
+
+  /// Whether a connection waits for memory.
+  package var hasWaiting: Bool { waitingCount.load(ordering: .relaxed) > 0 }
+}
+
+extension ByteBudget {
+  /// The memory that one connection holds.
+  package final class Account: Sendable {
+    fileprivate let budget: ByteBudget
+    fileprivate let number: Int
+    private let unfinished = Atomic<Int>(0)
+    private let requests = Atomic<Int>(0)
+    private let responses = Atomic<Int>(0)
+
+    fileprivate init(_ budget: ByteBudget, _ number: Int) {
+      self.budget = budget
+      self.number = number
+    }
+
+    deinit {
+      close()
+    }
+
+    /// Releases what the connection holds, because it has ended.
+    package func close() {
+      budget.close(number)
+      forgetUnfinished()
+      setResponses(0)
+      let left = requests.exchange(0, ordering: .relaxed)
+      budget.add(-left, isOfRequests: true)
+    }
+
+    /// The unfinished message, in bytes.
+    package var unfinishedBytes: Int { unfinished.load(ordering: .relaxed) }
+
+    /// The responses that the peer has not accepted, in bytes.
+    package var responseBytes: Int { responses.load(ordering: .relaxed) }
+
+    /// The memory of the connection without the responses that are being built, in bytes.
+    package var bytes: Int {
+      unfinishedBytes + requests.load(ordering: .relaxed) + responseBytes
+    }
+
+    /// The memory that the next message may take, in bytes.
+    package var messageBytesMax: Int { budget.messageBytesMax }
+
+    /// The maximum memory of all connections, in bytes.
+    package var bytesMax: Int { budget.bytesMax }
+
+    /// Sets the memory of the unfinished message.
+    ///
+    /// - Parameter bytes: The memory, in bytes.
+    /// - Returns: Whether the caller has to drop the message, because the memory is used up and no
+    ///   other unfinished message is larger.
+    package func setUnfinished(_ bytes: Int) -> Bool {
+      let former = unfinished.exchange(bytes, ordering: .relaxed)
+      guard bytes != former else { return false }
+      budget.add(bytes - former)
+      guard bytes > former, budget.bytes > budget.bytesMax else { return false }
+      return budget.dropLargest(own: number)
+    }
+
+    /// Counts the unfinished message no longer, because it is being dropped.
+    fileprivate func forgetUnfinished() {
+      budget.add(-unfinished.exchange(0, ordering: .relaxed))
+    }
+
+    /// Adds the memory of requests, or removes it with a negative number.
+    package func addRequests(_ bytes: Int) {
+      requests.add(bytes, ordering: .relaxed)
+      budget.add(bytes, isOfRequests: true)
+    }
+
+    /// Sets the memory of the responses that the peer has not accepted.
+    package func setResponses(_ bytes: Int) {
+      budget.add(bytes - responses.exchange(bytes, ordering: .relaxed))
+    }
+
+    /// Returns the memory for a response that is about to be built; nil where the request has to
+    /// wait.
+    ///
+    /// - Parameter bytes: The memory to reserve; 0 for the first attempt.
+    /// - Returns: The memory.
+    package func begin(reserving bytes: Int = 0) -> AnswerShare? {
+      budget.begin(self, reserving: bytes)
+    }
+
+    /// Leaves half of the memory to responses that did not fit until one of this connection begins.
+    package func beginReserving() { budget.setReserving(true, number) }
+
+    /// Ends `beginReserving`, because the request has ended.
+    package func endReserving() { budget.setReserving(false, number) }
+
+    /// Calls work on any thread, once, when memory has become free.
+    package func wait(_ work: @escaping @Sendable () -> Void) { budget.wait(number, work) }
+
+    /// Adds the memory of a response that is being built, or removes it with a negative number.
+    func addAnswer(_ bytes: Int) { budget.add(bytes) }
+
+    /// Whether memory is left for a response that grows.
+    var hasRoom: Bool { budget.hasRoom }
+  }
+}

@@ -1,0 +1,127 @@
+import JSONRPC
+import Synchronization
+import Testing
+
+/// The number of times that memory became free.
+private final class Count: Sendable {
+  private let value = Mutex(0)
+  var count: Int { value.withLock { $0 } }
+  func add() { value.withLock { $0 += 1 } }
+}
+
+// Evidence: P-019d
+@Suite struct `The memory of responses` {
+  private let budget = ByteBudget(bytesMax: 1000)
+
+  @Test func `a response begins while there is memory`() throws {
+    let (first, second) = (budget.open(), budget.open())
+    first.setResponses(999)
+    #expect(second.begin() != nil)
+    first.setResponses(1000)
+    #expect(second.begin() == nil)
+    first.setResponses(0)
+    #expect(second.begin() != nil)
+  }
+
+  @Test func `a response that grows beyond it is refused, and releases what it took`() throws {
+    let account = budget.open()
+    let share = try #require(account.begin())
+    #expect(share.grew(by: 600))
+    #expect(budget.bytes == 600)
+    #expect(!share.wasRefused)
+    #expect(!share.grew(by: 600))
+    #expect(share.wasRefused)
+    share.end()
+    #expect(budget.bytes == 0)
+    // A second end has no effect.
+    share.end()
+    #expect(budget.bytes == 0)
+  }
+
+  @Test func `a reservation is taken at once, and what exceeds it as it grows`() throws {
+    let (first, second) = (budget.open(), budget.open())
+    first.setResponses(400)
+    let share = try #require(second.begin(reserving: 500))
+    #expect(share.isReserved)
+    #expect(budget.bytes == 900)
+    #expect(share.grew(by: 500))
+    #expect(budget.bytes == 900)
+    #expect(share.grew(by: 50))
+    #expect(budget.bytes == 950)
+    #expect(!share.grew(by: 100))
+    share.end()
+    #expect(budget.bytes == 400)
+    #expect(second.begin(reserving: 601) == nil)
+  }
+
+  @Test func `half of it is left to a response that did not fit`() throws {
+    let (small, large) = (budget.open(), budget.open())
+    small.setResponses(600)
+    #expect(small.begin() != nil)
+    large.beginReserving()
+    #expect(small.begin() == nil)
+    small.setResponses(500)
+    #expect(small.begin() != nil)
+    #expect(large.begin(reserving: 500) != nil)
+    // The response has begun, so that others may use the rest.
+    #expect(small.begin() != nil)
+  }
+
+  @Test func `half of it is not left to a connection that has ended`() throws {
+    let small = budget.open()
+    small.setResponses(600)
+    do {
+      let large = budget.open()
+      large.beginReserving()
+      #expect(small.begin() == nil)
+    }
+    #expect(small.begin() != nil)
+  }
+
+  @Test func `a waiter is called once when memory is free, and not after its end`() {
+    let (first, second, third) = (budget.open(), budget.open(), budget.open())
+    let (called, uncalled) = (Count(), Count())
+    first.setResponses(1200)
+    second.wait { called.add() }
+    second.wait { called.add() }
+    third.wait { uncalled.add() }
+    #expect(budget.hasWaiting)
+    third.close()
+    first.setResponses(1000)
+    #expect(called.count == 0)
+    first.setResponses(900)
+    #expect(called.count == 1)
+    first.setResponses(0)
+    #expect(called.count == 1)
+    #expect(uncalled.count == 0)
+    #expect(!budget.hasWaiting)
+  }
+
+  @Test func `a response drops unfinished messages that need its memory`() throws {
+    let dropped = Count()
+    let budget = ByteBudget(bytesMax: 1 << 20)
+    let sender = budget.open { dropped.add() }
+    let reader = budget.open()
+    #expect(!sender.setUnfinished(1 << 20))
+    let share = try #require(reader.begin())
+    #expect(dropped.count == 1)
+    #expect(sender.unfinishedBytes == 0)
+    #expect(share.grew(by: 1 << 20))
+  }
+
+  @Test func `requests use at most half of it, so that each can be answered`() {
+    let budget = ByteBudget(bytesMax: 1 << 20)
+    let account = budget.open()
+    #expect(budget.messageBytesMax == 1 << 19)
+    account.addRequests(1 << 18)
+    #expect(!budget.isFullOfRequests)
+    account.addRequests(1)
+    #expect(budget.isFullOfRequests)
+    account.addRequests((1 << 18) - 1)
+    // A small message is read at the bound too.
+    #expect(budget.messageBytesMax == 1 << 16)
+    #expect(account.begin(reserving: 1 << 19) != nil)
+    account.addRequests(-1 << 19)
+    #expect(budget.bytes == 0)
+  }
+}

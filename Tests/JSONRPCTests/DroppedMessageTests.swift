@@ -1,0 +1,176 @@
+import JSON
+import JSONRPC
+import Synchronization
+import Testing
+
+/// Limits of messages that the budget of a test bounds.
+private let limits = Connection.Limits(
+  messageBytesMax: 1 << 20,
+  depthMax: 8,
+  batchMax: 1000,
+  valuesMax: 1000
+)
+
+/// A connection of a budget, with what it has reported.
+private struct Peer {
+  var connection: Connection
+  let account: ByteBudget.Account
+  var lines: [String] = []
+  let dropped = Flag()
+
+  init(_ budget: ByteBudget, framing: Framing? = nil) {
+    let dropped = dropped
+    account = budget.open { dropped.set() }
+    connection = Connection(
+      framing: framing,
+      limits: limits,
+      closesOnUnknownFraming: false,
+      account: account
+    )
+  }
+
+  mutating func send(_ text: String) {
+    let bytes = Array(text.utf8)
+    var lines: [String] = []
+    connection.receive(bytes.span) { lines.append(Self.line($0)) }
+    self.lines += lines
+  }
+
+  mutating func dropUnfinished() {
+    var lines: [String] = []
+    connection.dropUnfinished { lines.append(Self.line($0)) }
+    self.lines += lines
+  }
+
+  private static func line(_ event: ConnectionEvent) -> String {
+    switch event {
+    case .message(let message, _): Conversation.text(message)
+    case .batch(let elements, _): "batch of \(elements.count)"
+    case .reject(let error): "\(error.code) \(error.data?["limit"]?.string ?? "")"
+    case .close: "close"
+    }
+  }
+}
+
+/// Whether something has happened on any thread.
+private final class Flag: Sendable {
+  private let value = Mutex(false)
+  var isSet: Bool { value.withLock { $0 } }
+  func set() { value.withLock { $0 = true } }
+}
+
+// Evidence: P-019d
+@Suite struct `The memory of unfinished messages` {
+  private static let long = #"{"jsonrpc":"2.0","id":9,"method":""# + text(100_000)
+
+  private static func text(_ count: Int) -> String { String(repeating: "x", count: count) }
+
+  @Test func `is counted, and released with the message`() {
+    let budget = ByteBudget(bytesMax: 1 << 20)
+    var peer = Peer(budget)
+    peer.send(Self.long)
+    #expect((100_000...210_000).contains(budget.bytes))
+    peer.send("\"}\n")
+    #expect(peer.lines == ["#9 \(Self.text(100_000)) null"])
+    // The request is held until it is answered.
+    #expect(peer.account.unfinishedBytes == 0)
+    #expect(budget.bytes >= 100_000)
+    peer.account.addRequests(-(peer.account.bytes))
+    #expect(budget.bytes == 0)
+  }
+
+  @Test func `is released with the connection`() {
+    let budget = ByteBudget(bytesMax: 1 << 20)
+    do {
+      var peer = Peer(budget)
+      peer.send(Self.long)
+      #expect(budget.count == 1)
+    }
+    #expect(budget.bytes == 0)
+    #expect(budget.count == 0)
+  }
+
+  @Test func `at the bound, the largest line fails, and the next line is read`() {
+    let budget = ByteBudget(bytesMax: 450_000)
+    var large = Peer(budget)
+    var small = Peer(budget)
+    large.send(Self.long + Self.text(200_000))
+    small.send(Self.long)
+    #expect(!large.dropped.isSet)
+    // The memory of a message doubles when it grows.
+    for _ in 0..<200 where !large.dropped.isSet && small.lines.isEmpty {
+      small.send(Self.text(1000))
+    }
+    #expect(large.dropped.isSet)
+    #expect(small.lines.isEmpty)
+    #expect(budget.bytes < 450_000)
+    large.dropUnfinished()
+    #expect(large.lines == ["1302 processBytes"])
+    large.send(Self.text(100) + "\"}\n" + request(1) + "\n")
+    #expect(large.lines == ["1302 processBytes", "#1 a null"])
+    small.send("\"}\n")
+    #expect(small.lines.count == 1)
+  }
+
+  @Test func `a sender of the largest message is told at once`() {
+    let budget = ByteBudget(bytesMax: 200_000)
+    var peer = Peer(budget)
+    peer.send(Self.long)
+    for _ in 0..<200 where peer.lines.isEmpty { peer.send(Self.text(1000)) }
+    #expect(peer.lines == ["1302 processBytes"])
+    #expect(!peer.dropped.isSet)
+    #expect(budget.bytes == 0)
+    peer.send("\n" + request(1) + "\n")
+    #expect(peer.lines == ["1302 processBytes", "#1 a null"])
+  }
+
+  @Test(arguments: [1, 7, 1000, 100_000])
+  func `the rest of a body is skipped, and the next message is read`(portion: Int) {
+    let budget = ByteBudget(bytesMax: 1 << 20)
+    var peer = Peer(budget)
+    let stream = "Content-Length: 200000\r\n\r\n" + Self.text(200_000) + framed(request(1))
+    let head = 26 + 150_000
+    peer.send(String(stream.prefix(head)))
+    peer.dropUnfinished()
+    #expect(budget.bytes == 0)
+    var rest = stream.dropFirst(head)
+    while !rest.isEmpty {
+      peer.send(String(rest.prefix(portion)))
+      rest = rest.dropFirst(portion)
+    }
+    #expect(peer.lines == ["1302 processBytes", "#1 a null"])
+    #expect(peer.connection.framing == .header)
+  }
+
+  @Test func `a short message is never dropped`() {
+    let budget = ByteBudget(bytesMax: 1000)
+    var peers = (0..<10).map { _ in Peer(budget) }
+    for index in peers.indices {
+      peers[index].send(#"{"jsonrpc":"2.0","id":1,"method":""# + Self.text(1000))
+      peers[index].dropUnfinished()
+    }
+    for index in peers.indices {
+      peers[index].send("\"}\n")
+      #expect(peers[index].lines == ["#1 \(Self.text(1000)) null"])
+    }
+  }
+}
+
+// Evidence: P-019a
+@Suite struct `The limit of values` {
+  private func params(_ count: Int) -> String {
+    let values = Array(repeating: "0", count: count).joined(separator: ",")
+    return #"{"jsonrpc":"2.0","id":1,"method":"a","params":[\#(values)]}"#
+  }
+
+  @Test func `is exact, and the next line is read`() {
+    // The request, its three members and its params are five values.
+    for (count, expected) in [(995, "#1 a"), (996, "1302 values")] {
+      var peer = Peer(ByteBudget(bytesMax: 1 << 30))
+      peer.send(params(count) + "\n" + request(2) + "\n")
+      #expect(peer.lines.count == 2)
+      #expect(peer.lines.first?.hasPrefix(expected) == true, "\(peer.lines)")
+      #expect(peer.lines.last == "#2 a null")
+    }
+  }
+}
