@@ -38,7 +38,7 @@ package final class ByteBudget: Sendable {
     var reserving: Set<Int> = []
   }
 
-  /// Creates a budget of which nothing is used.
+  /// Creates the budget of a process whose connections hold nothing.
   package init(bytesMax: Int) {
     self.bytesMax = bytesMax
   }

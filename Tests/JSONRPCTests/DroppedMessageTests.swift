@@ -112,7 +112,7 @@ private final class Flag: Sendable {
     #expect(small.lines.count == 1)
   }
 
-  @Test func `a sender of the largest message is told at once`() {
+  @Test func `the sender of the largest message gets the error at once`() {
     let budget = ByteBudget(bytesMax: 200_000)
     var peer = Peer(budget)
     peer.send(Self.long)
