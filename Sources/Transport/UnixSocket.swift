@@ -38,7 +38,6 @@ package final class UnixSocketListener: Sendable {
     let numbers = Atomic<Int>(0)
     let counter = Counter(numbers: numbers)
     let bootstrap = ServerBootstrap(group: loop.eventLoop)
-      .serverChannelOption(.backlog, value: 256)
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelOption(.writeBufferWaterMark, value: writeWaterMarks)
       .childChannelInitializer { channel in
@@ -46,11 +45,9 @@ package final class UnixSocketListener: Sendable {
           channel.setUp(owner, number: counter.next(), stuckSecondsMax: stuckSecondsMax)
         }
       }
+    let descriptor = try Self.bind(path)
     do {
-      // The mask hides the file from other users from the start; a later chmod would leave a gap.
-      let mask = umask(0o177)
-      defer { umask(mask) }
-      channel = try await bootstrap.bind(unixDomainSocketPath: path).get()
+      channel = try await bootstrap.withBoundSocket(descriptor).get()
     } catch {
       throw TransportError(.cannotListen, "Listening at \(path) failed: \(error)")
     }
@@ -124,6 +121,43 @@ package final class UnixSocketListener: Sendable {
     }
   }
 
+  /// Creates a socket at a path, which belongs to this user only from the start.
+  ///
+  /// Linux takes the mode of the file from the descriptor. A mask (`umask`) would change the files
+  /// that other threads and started programs create meanwhile, and a later `chmod` leaves a gap.
+  ///
+  /// - Returns: The descriptor of the socket, which does not listen yet.
+  private static func bind(_ path: String) throws(TransportError) -> CInt {
+    let descriptor = socket(AF_UNIX, socketType, 0)
+    let isBound =
+      unsafe descriptor >= 0 && fchmod(descriptor, 0o600) == 0
+      && withAddress(path) { unsafe Glibc.bind(descriptor, $0, $1) } == 0
+    guard isBound else {
+      let reason = unsafe String(cString: strerror(errno))
+      if descriptor >= 0 { _ = Glibc.close(descriptor) }
+      throw TransportError(.cannotListen, "Listening at \(path) failed: \(reason)")
+    }
+    return descriptor
+  }
+
+  private static let socketType =
+    CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+
+  private static func withAddress(
+    _ path: String,
+    _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt
+  ) -> CInt {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { bytes in
+      unsafe bytes.copyBytes(from: path.utf8.prefix(pathBytesMax))
+    }
+    let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+    return unsafe withUnsafePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0, size) }
+    }
+  }
+
   /// What a connection to a socket comes to.
   private enum Answer {
     /// A process listens, even if its queue of connections is full.
@@ -136,21 +170,10 @@ package final class UnixSocketListener: Sendable {
 
   /// Connects to a socket without waiting: the queue of a process that does not accept stays full.
   private static func answer(_ path: String) -> Answer {
-    let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-    let descriptor = socket(AF_UNIX, type, 0)
+    let descriptor = socket(AF_UNIX, socketType, 0)
     guard descriptor >= 0 else { return .unknown(errno) }
     defer { _ = Glibc.close(descriptor) }
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    unsafe withUnsafeMutableBytes(of: &address.sun_path) { bytes in
-      unsafe bytes.copyBytes(from: path.utf8.prefix(pathBytesMax))
-    }
-    let size = socklen_t(MemoryLayout<sockaddr_un>.size)
-    let code = unsafe withUnsafePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe connect(descriptor, $0, size)
-      }
-    }
+    let code = unsafe withAddress(path) { unsafe connect(descriptor, $0, $1) }
     guard code != 0 else { return .connected }
     switch errno {
     case EAGAIN, EINPROGRESS: return .connected

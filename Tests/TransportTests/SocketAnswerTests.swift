@@ -5,7 +5,7 @@ import Testing
 import Transport
 
 /// An owner that does nothing.
-private final class IdleOwner: ByteChannelOwner {
+final class IdleOwner: ByteChannelOwner {
   func opened(_ channel: ByteChannel) {}
   func received(_ bytes: Span<UInt8>, on channel: ByteChannel) {}
   func inputEnded(on channel: ByteChannel) {}
