@@ -238,9 +238,12 @@ extension StoreError {
   /// Returns the error of a path that ends at a composite, or leaves it with a name that no member
   /// has; nil for other paths.
   private static func unknownMember(_ sent: String, of entity: EntityDescription) -> StoreError? {
-    let names = sent.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    let paths = names.indices.map { names[...$0].joined(separator: ".") }
-    guard let composite = paths.reversed().lazy.compactMap(entity.composite(named:)).first else {
+    // A client may send a name of millions of dots, so that its prefixes are not looked up.
+    let candidates = entity.composites.filter { composite in
+      sent.utf8.starts(with: composite.name.utf8)
+        && [nil, UInt8(ascii: ".")].contains(sent.utf8.dropFirst(composite.name.utf8.count).first)
+    }
+    guard let composite = candidates.max(by: { $0.name.utf8.count < $1.name.utf8.count }) else {
       return nil
     }
     let isWhole = composite.name == sent
