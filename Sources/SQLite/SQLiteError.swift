@@ -18,6 +18,8 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
     package static let inputOutputShortRead = Code(rawValue: SQLITE_IOERR | 2 << 8)
     package static let inputOutputWrite = Code(rawValue: SQLITE_IOERR | 3 << 8)
     package static let inputOutputSharedMemorySize = Code(rawValue: SQLITE_IOERR | 19 << 8)
+    /// The file has a journal that only a connection that writes can undo.
+    package static let readOnlyRollback = Code(rawValue: SQLITE_READONLY | 3 << 8)
     package static let corrupt = Code(rawValue: SQLITE_CORRUPT)
     package static let notADatabase = Code(rawValue: SQLITE_NOTADB)
     package static let readOnly = Code(rawValue: SQLITE_READONLY)

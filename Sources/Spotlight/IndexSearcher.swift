@@ -162,9 +162,9 @@ package final class IndexSearcher {
     do {
       text = try IndexFile.positionText(db)
     } catch let error as SQLiteError where error.code == .error {
-      // A removed index is first created without tables.
+      // A removed index is first created without tables, which may be there by now.
       guard try db.hasTable("state") else { return nil }
-      throw error
+      text = try IndexFile.positionText(db)
     }
     guard let text else { return nil }
     if let lastRead, lastRead.text == text { return lastRead.position }

@@ -77,6 +77,8 @@ extension SpotlightError {
       guard error.code != .cannotOpen || FileIdentity(path) != nil else {
         throw beingBuilt
       }
+      // A new file has a journal until it has tables.
+      guard error.extendedCode != .readOnlyRollback else { throw beingBuilt }
       // Without its log, the file is as it was at some time before.
       guard error.extendedCode != .inputOutputShortRead else { throw damaged }
       throw SpotlightError(.failed, "The index's file cannot be opened: \(error)")
