@@ -3,12 +3,11 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// What the log says of each object, read in one pass: its versions, and whether the object
-/// exists.
+/// What the log says of each object: its versions, and whether the object exists.
 ///
-/// Object numbers are given in sequence, so that an array has the states. Numbers far beyond the
-/// sequence, which an external client may choose, are in a dictionary.
-struct LogAudit {
+/// The log is read in the order of entities and objects, beside the objects themselves. SQLite sorts
+/// it, with a temporary file, so that the memory does not depend on the size of the log.
+final class LogAudit {
   /// What the log says of one object.
   struct State {
     /// The newest logged version, 0 if none is logged.
@@ -33,71 +32,46 @@ struct LogAudit {
     }
   }
 
-  /// The states of one entity's objects.
-  private struct States {
-    let first: Int64
-    var dense: [State]
-    var sparse: [Int64: State] = [:]
+  private let rows: PreparedStatement
+  /// Whether the statement has a row.
+  private var hasRow: Bool
 
-    subscript(object: Int64) -> State {
-      get {
-        let index = object &- first
-        return dense.indices.contains(Int(index)) ? dense[Int(index)] : sparse[object] ?? State()
-      }
-      set {
-        let index = object &- first
-        if dense.indices.contains(Int(index)) {
-          dense[Int(index)] = newValue
-        } else {
-          sparse[object] = newValue
-        }
-      }
-    }
-  }
-
-  /// The maximum number of objects of an entity whose states are in an array.
-  private static let denseMax: Int64 = 1 << 22
-
-  private var states: [States]
-
-  /// Reads the log.
+  /// Begins to read the log.
   ///
-  /// - Complexity: Linear in the log; the memory is linear in the numbers that were given.
+  /// - Complexity: Linear in the log, but for the sorting.
   init(_ snapshot: StoreSnapshot) throws {
-    states = try snapshot.model.entities.map { entity in
-      let sequence = try snapshot.statement("SELECT seq FROM sqlite_sequence WHERE name = ?")
-      defer { sequence.reset() }
-      sequence.bind(entity.name, at: 1)
-      let first = entity.numbers.lowerBound
-      let last = try sequence.step() ? sequence.integer(0) : 0
-      let count = entity.isAbstract || last < first ? 0 : min(last - first + 1, Self.denseMax)
-      return States(first: first, dense: Array(repeating: State(), count: Int(count)))
-    }
-    let rows = try snapshot.statement(
+    rows = try snapshot.statement(
       "SELECT entity, object, kind, version FROM cordial_change "
-        + "WHERE kind IN (0, 1, 2) AND number <= ? ORDER BY number"
+        + "WHERE kind IN (0, 1, 2) AND number <= ? ORDER BY entity, object, number"
     )
-    defer { rows.reset() }
     rows.bind(snapshot.head.lastChange, at: 1)
-    while try rows.step() {
-      let entity = Int(rows.integer(0))
-      guard snapshot.model.hasEntity(entity), let kind = ChangeKind(rawValue: rows.integer(2))
-      else {
-        continue
-      }
-      states[entity - 1][rows.integer(1)].add(kind, rows.optionalInteger(3))
+    hasRow = try rows.step()
+  }
+
+  /// Ends the reading.
+  func end() {
+    rows.reset()
+    hasRow = false
+  }
+
+  /// Calls a body with what the log says of each object of an entity, in the order of the objects.
+  ///
+  /// - Parameters:
+  ///   - entity: The entity, whose number is greater than that of the call before.
+  ///   - body: Called with the number of the object, and with its state.
+  /// - Throws: `SQLiteError`; the errors of the body.
+  func each(_ entity: EntityDescription, _ body: (Int64, State) throws -> Void) throws {
+    while hasRow, rows.integer(0) < Int64(entity.number) { hasRow = try rows.step() }
+    while hasRow, rows.integer(0) == Int64(entity.number) {
+      let object = rows.integer(1)
+      var state = State()
+      repeat {
+        if let kind = ChangeKind(rawValue: rows.integer(2)) {
+          state.add(kind, rows.optionalInteger(3))
+        }
+        hasRow = try rows.step()
+      } while hasRow && rows.integer(0) == Int64(entity.number) && rows.integer(1) == object
+      try body(object, state)
     }
-  }
-
-  /// Returns what the log says of an object.
-  func state(_ entity: EntityDescription, _ object: Int64) -> State {
-    states[entity.number - 1][object]
-  }
-
-  /// Calls a body with the objects of an entity that the log has, in no order.
-  func each(_ entity: EntityDescription, _ body: (Int64, State) -> Void) {
-    let states = states[entity.number - 1]
-    for (index, state) in states.dense.enumerated() { body(states.first + Int64(index), state) }
-    for (object, state) in states.sparse { body(object, state) }
   }
 }

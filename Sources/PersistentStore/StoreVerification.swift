@@ -43,9 +43,12 @@ package struct StoreVerification {
     try checkSchema()
     try work.report(1, of: stepCount)
     let audit = try LogAudit(snapshot)
+    defer { audit.end() }
     try work.report(2, of: stepCount)
     var checked: Int64 = 0
-    for (index, entity) in model.concreteEntities.enumerated() {
+    // The log is read once, in the order of the entities.
+    let entities = model.concreteEntities.sorted { $0.number < $1.number }
+    for (index, entity) in entities.enumerated() {
       checked += try integer("SELECT count(*) FROM \(table(entity))")
       for relationship in entity.relationships where !relationship.toMany {
         try checkToOne(relationship, of: entity)
@@ -263,61 +266,60 @@ package struct StoreVerification {
 
   // MARK: The log against the rows
 
-  /// Compares an entity's objects with what the log says of them.
+  /// The problems of one entity's objects with the log, as far as they are reported.
+  private struct HistoryProblems {
+    private(set) var list: [(object: Int64, what: String, message: String)] = []
+
+    mutating func add(_ object: Int64, _ what: String, _ message: String) {
+      if list.count < StoreVerification.problemsMax { list.append((object, what, message)) }
+    }
+  }
+
+  /// Compares an entity's objects with what the log says of them, both in the order of the objects.
   private mutating func checkHistory(_ entity: EntityDescription, _ audit: LogAudit) throws {
     // A log from which nothing was removed has the insert of each object.
     let isWhole = try snapshot.oldest().number == 0
-    var wrong: [(object: Int64, what: String, message: String)] = []
-    var count = 0
-    var hasDeleted = false
-    let rows = try snapshot.statement("SELECT \"_id\", \"_version\" FROM \(table(entity))")
-    while wrong.count < Self.problemsMax, try rows.step() {
-      let (object, version) = (rows.integer(0), rows.integer(1))
-      let state = audit.state(entity, object)
-      count += 1
-      if version < 1 { wrong.append((object, "version", "its version is below 1")) }
+    var (wrong, gaps, missing) = (HistoryProblems(), HistoryProblems(), HistoryProblems())
+    func check(_ object: Int64, _ version: Int64, _ state: LogAudit.State) {
+      if version < 1 { wrong.add(object, "version", "its version is below 1") }
       if state.version > 0, state.version != version {
-        wrong.append((object, "version", "its version differs from its version in the history"))
+        wrong.add(object, "version", "its version differs from its version in the history")
       }
       if state.exists == false {
-        hasDeleted = true
-        wrong.append((object, "history", Self.contradiction))
+        wrong.add(object, "history", Self.contradiction)
       } else if isWhole, !state.hasInsert {
-        wrong.append((object, "history", "the history lacks its insert"))
+        wrong.add(object, "history", "the history lacks its insert")
       }
     }
-    rows.reset()
-    var existing = 0
-    audit.each(entity) { object, state in
-      if state.exists == true { existing += 1 }
-      if state.hasGap {
-        wrong.append((object, "history", "the history lacks some of its versions"))
+    let rows = try snapshot.statement(
+      "SELECT \"_id\", \"_version\" FROM \(table(entity)) ORDER BY \"_id\""
+    )
+    defer { rows.reset() }
+    var hasRow = try rows.step()
+    try audit.each(entity) { object, state in
+      while hasRow, rows.integer(0) < object {
+        check(rows.integer(0), rows.integer(1), LogAudit.State())
+        hasRow = try rows.step()
       }
+      if hasRow, rows.integer(0) == object {
+        check(object, rows.integer(1), state)
+        hasRow = try rows.step()
+      } else if state.exists == true {
+        missing.add(object, "history", Self.contradiction)
+      }
+      if state.hasGap { gaps.add(object, "history", "the history lacks some of its versions") }
     }
-    // The objects are compared one by one only if some that the log has are missing.
-    if existing != count || hasDeleted { try findMissing(entity, audit, &wrong) }
-    for (object, what, message) in wrong.prefix(Self.problemsMax) {
+    while hasRow {
+      check(rows.integer(0), rows.integer(1), LogAudit.State())
+      hasRow = try rows.step()
+    }
+    let all = wrong.list + gaps.list + missing.list
+    for (object, what, message) in all.prefix(Self.problemsMax) {
       try add(object, entity, nil, what, message)
     }
   }
 
   private static let contradiction = "the history contradicts whether the object exists"
-
-  /// Adds the objects that exist by the log and not in the table.
-  private func findMissing(
-    _ entity: EntityDescription,
-    _ audit: LogAudit,
-    _ wrong: inout [(object: Int64, what: String, message: String)]
-  ) throws {
-    var objects: [Int64] = []
-    audit.each(entity) { object, state in if state.exists == true { objects.append(object) } }
-    let row = try snapshot.statement("SELECT 1 FROM \(table(entity)) WHERE \"_id\" = ?")
-    for object in objects.sorted() where wrong.count < Self.problemsMax {
-      row.bind(object, at: 1)
-      if try !row.step() { wrong.append((object, "history", Self.contradiction)) }
-      row.reset()
-    }
-  }
 
   private mutating func checkNumbers(_ entity: EntityDescription) throws {
     try each(

@@ -91,59 +91,135 @@ extension IndexLayout {
 }
 
 extension IndexSnapshot {
-  /// Reads every word of every document.
+  /// The number of documents whose digests are in memory at the same time.
+  private static let portionMax = 1 << 20
+
+  /// Reads every word of every document, in portions: each portion reads the whole index.
   ///
-  /// - Parameter check: Called from time to time; an error of it ends the reading.
-  /// - Returns: The digests of the documents, by object.
-  /// - Throws: `SQLiteError`; `SpotlightError` for a damaged index; the errors of `check`.
-  package func digests(
-    _ check: () throws -> Void = {}
-  ) throws -> [ObjectKey: DocumentDigest] {
-    try SpotlightError.reading {
-      var digests: [Int64: (key: ObjectKey, digest: DocumentDigest)] = [:]
-      let documents = try PreparedStatement(
-        db,
-        """
-        SELECT number, entity, object, lengths, boosts, domain
-        FROM document LEFT JOIN detail USING (number)
-        """
-      )
-      defer { documents.reset() }
-      while try documents.step() {
-        try check()
-        let key = try layout.key(documents.integer(1), documents.integer(2))
-        let lengths = DocumentLengths(packed: documents.integer(3))
-        var digest = DocumentDigest(length: lengths.document)
-        digest.add(titleLength: lengths.title)
-        digest.add(boosts: BoostValues.values(documents.optionalText(4)))
-        digest.add(domain: documents.optionalText(5))
-        // Searches read the documents in memory.
-        if !view.has(documents.integer(0), key, lengths) { digest.spoil() }
-        digests[documents.integer(0)] = (key, digest)
+  /// - Parameters:
+  ///   - portionMax: The number of documents in memory at the same time; nil for the default.
+  ///   - check: Called from time to time; an error of it ends the reading.
+  ///   - body: Called with some documents, by object, in the order of their numbers.
+  /// - Throws: `SQLiteError`; `SpotlightError` for a damaged index; the errors of `check` and of
+  ///   `body`.
+  package func eachDigest(
+    portionMax: Int? = nil,
+    _ check: () throws -> Void = {},
+    _ body: ([(key: ObjectKey, digest: DocumentDigest)]) throws -> Void
+  ) throws {
+    var last = Int64.min
+    while true {
+      let limit = portionMax ?? Self.portionMax
+      var digests = try SpotlightError.reading { try self.digests(after: last, limit, check) }
+      guard !digests.isEmpty else { return }
+      let numbers = (lower: last, limit: limit)
+      try eachDocument(after: numbers.lower, numbers.limit) { portion in
+        try body(
+          portion.compactMap { document in
+            digests.removeValue(forKey: document.number).map { (document.key, $0) }
+          }
+        )
+        last = portion.last?.number ?? last
       }
-      guard !layout.isEmpty else { return [:] }
-      try readWords(check) { document, word, column, offset in
-        digests[document]?.digest.add(word, column: column, offset: offset)
-      } misread: { document in
-        digests[document]?.digest.spoil()
-      }
-      return Dictionary(
-        digests.values.map { ($0.key, $0.digest) },
-        uniquingKeysWith: { first, _ in first }
-      )
+      guard digests.isEmpty else { throw SpotlightError(.damaged, "Documents were not read") }
     }
   }
 
-  /// Passes the words of all documents, dead ones too, to a body, and looks each word up as a
+  /// Returns whether the index has a document of an object.
+  package func hasDocument(of key: ObjectKey) throws -> Bool {
+    try SpotlightError.reading {
+      let find = try PreparedStatement(
+        kept: "SELECT number FROM document WHERE entity = ? AND object = ?",
+        db
+      )
+      defer { find.reset() }
+      find.bind(Int64(key.entity), at: 1)
+      find.bind(key.object, at: 2)
+      return try find.step()
+    }
+  }
+
+  /// Passes documents to a body, a thousand at a time, in the order of their numbers.
+  private func eachDocument(
+    after number: Int64,
+    _ limit: Int,
+    _ body: ([(number: Int64, key: ObjectKey)]) throws -> Void
+  ) throws {
+    let documents = try SpotlightError.reading {
+      try PreparedStatement(
+        db,
+        "SELECT number, entity, object FROM document WHERE number > ? ORDER BY number LIMIT ?"
+      )
+    }
+    defer { documents.reset() }
+    documents.bind(number, at: 1)
+    documents.bind(Int64(limit), at: 2)
+    var portion: [(number: Int64, key: ObjectKey)] = []
+    while try SpotlightError.reading({ try documents.step() }) {
+      let key = try layout.key(documents.integer(1), documents.integer(2))
+      portion.append((documents.integer(0), key))
+      guard portion.count == 1000 else { continue }
+      try body(portion)
+      portion = []
+    }
+    if !portion.isEmpty { try body(portion) }
+  }
+
+  /// Reads every word of some documents, by their numbers.
+  private func digests(
+    after number: Int64,
+    _ limit: Int,
+    _ check: () throws -> Void
+  ) throws -> [Int64: DocumentDigest] {
+    var digests: [Int64: DocumentDigest] = [:]
+    let documents = try PreparedStatement(
+      db,
+      """
+      SELECT number, entity, object, lengths, boosts, domain
+      FROM document LEFT JOIN detail USING (number)
+      WHERE number > ? ORDER BY number LIMIT ?
+      """
+    )
+    defer { documents.reset() }
+    documents.bind(number, at: 1)
+    documents.bind(Int64(limit), at: 2)
+    var last = number
+    while try documents.step() {
+      try check()
+      let key = try layout.key(documents.integer(1), documents.integer(2))
+      let lengths = DocumentLengths(packed: documents.integer(3))
+      var digest = DocumentDigest(length: lengths.document)
+      digest.add(titleLength: lengths.title)
+      digest.add(boosts: BoostValues.values(documents.optionalText(4)))
+      digest.add(domain: documents.optionalText(5))
+      last = documents.integer(0)
+      // Searches read the documents in memory.
+      if !view.has(last, key, lengths) { digest.spoil() }
+      digests[last] = digest
+    }
+    guard !layout.isEmpty, !digests.isEmpty else { return digests }
+    try readWords(after: number, through: last, check) { document, word, column, offset in
+      digests[document]?.add(word, column: column, offset: offset)
+    } misread: { document in
+      digests[document]?.spoil()
+    }
+    return digests
+  }
+
+  /// Passes the words of some documents, dead ones too, to a body, and looks each word up as a
   /// search does.
   ///
   /// - Parameters:
+  ///   - first: The number before that of the first document.
+  ///   - last: The number of the last document.
   ///   - check: Called before each word.
   ///   - body: Called for each word at each place.
   ///   - misread: Called with each document with a word by which no search finds it, and with each
   ///     one that a search finds by a word that it does not have.
   /// - Throws: `SQLiteError`.
   private func readWords(
+    after first: Int64,
+    through last: Int64,
     _ check: () throws -> Void,
     _ body: (_ document: Int64, _ word: UInt64, _ column: Int, _ offset: Int64) -> Void,
     misread: (_ document: Int64) -> Void
@@ -159,19 +235,25 @@ extension IndexSnapshot {
     }
     let words = try PreparedStatement(db, "SELECT doc, term, col, offset FROM occurrence")
     defer { words.reset() }
-    let search = try PreparedStatement(db, "SELECT rowid FROM text WHERE text MATCH ?")
+    let search = try PreparedStatement(
+      db,
+      "SELECT rowid FROM text WHERE text MATCH ? AND rowid > ? AND rowid <= ? ORDER BY rowid"
+    )
     let listed = try PreparedStatement(db, "SELECT 1 FROM word WHERE text = ?")
-    // The words come in their order, each with all its places.
+    // The words come in their order, each with all its documents in theirs.
     var known: String?
     var hash = DocumentDigest.hash("")
-    var documents: Set<Int64> = []
+    var documents: [Int64] = []
     func endWord() throws {
       try check()
       guard let word = known else { return }
       // A search with typing mistakes finds listed words only.
       let isKnown = try !Tokens.isCollected(word) || isListed(word, listed)
-      let missed = isKnown ? try documents.symmetricDifference(found(word, search)) : documents
-      for document in missed { misread(document) }
+      if isKnown, Tokens.isToken(word) {
+        try compare(documents, first, last, word, search, misread: misread)
+      } else {
+        for document in documents { misread(document) }
+      }
       documents.removeAll(keepingCapacity: true)
     }
     while try words.step() {
@@ -181,7 +263,8 @@ extension IndexSnapshot {
         (known, hash) = (word, DocumentDigest.hash(word))
       }
       let document = words.integer(0)
-      documents.insert(document)
+      guard document > first, document <= last else { continue }
+      if documents.last != document { documents.append(document) }
       body(document, hash, columns[words.text(2)] ?? layout.columns.count, words.integer(3))
     }
     try endWord()
@@ -194,13 +277,28 @@ extension IndexSnapshot {
     return try listed.step()
   }
 
-  /// Returns the documents that a search for a word of the index finds.
-  private func found(_ word: String, _ search: PreparedStatement) throws -> Set<Int64> {
-    guard Tokens.isToken(word) else { return [] }
+  /// Compares the documents of a word with those that a search for it finds.
+  private func compare(
+    _ documents: [Int64],
+    _ first: Int64,
+    _ last: Int64,
+    _ word: String,
+    _ search: PreparedStatement,
+    misread: (_ document: Int64) -> Void
+  ) throws {
     defer { search.reset() }
     search.bind("\"\(word)\"", at: 1)
-    var documents: Set<Int64> = []
-    while try search.step() { documents.insert(search.integer(0)) }
-    return documents
+    search.bind(first, at: 2)
+    search.bind(last, at: 3)
+    var documents = documents[...]
+    while try search.step() {
+      let found = search.integer(0)
+      while let document = documents.first, document < found {
+        misread(document)
+        documents.removeFirst()
+      }
+      if documents.first == found { documents.removeFirst() } else { misread(found) }
+    }
+    for document in documents { misread(document) }
   }
 }

@@ -43,6 +43,11 @@ import Testing
       #expect(await index.catchUp())
     }
     #expect(try digests(index) == expected(index), "\(Seeds.repeating(seed))")
+    // Each portion reads the whole index, and has the words of its documents only.
+    for portionMax in 1...4 {
+      let found = try index.index.makeSearcher().snapshot { try $0.digests(portionMax: portionMax) }
+      #expect(found == expected(index), "\(Seeds.repeating(seed))")
+    }
     try await index.rebuild()
     #expect(try digests(index) == expected(index), "\(Seeds.repeating(seed))")
   }

@@ -128,7 +128,8 @@ extension Service {
     let layout = index.layout
     let interruption = interruption(of: request)
     let work = work(of: request, progress)
-    let expected = Int(index.status.documents)
+    // The documents are compared with the objects, and then the objects with the documents.
+    let expected = 2 * Int(index.status.documents)
     searches.compare(
       { searcher, reader in
         try searcher.snapshot(interruption: interruption) { index in
@@ -222,12 +223,13 @@ private struct IndexVerification {
   let layout: IndexLayout
   let snapshot: StoreSnapshot
   let index: IndexSnapshot
-  /// Called with the number of objects that were compared; throws where the comparison has to end.
+  /// Called with the number of documents and objects that were compared; throws where the comparison
+  /// has to end.
   let check: (Int) throws -> Void
-  private static let differencesMax = 100
+  /// The number of documents in memory at the same time; nil for the default.
+  var portionMax: Int?
 
   func run() throws -> JSONValue {
-    var documents = try index.digests { try check(0) }
     let indexed = try IndexedTexts(snapshot)
     let deleted = try index.deletedDomains()
     guard let position = try snapshot.logPosition(of: index.token),
@@ -238,44 +240,71 @@ private struct IndexVerification {
       // The index reads changes after its position later.
       let later = try indexed.concerned(by: set, spans: spans, since: position)?.objects
     else { throw SpotlightError.needsRebuild }
-    var differences: [JSONValue] = []
-    var checked: Int64 = 0
-    func differ(_ key: ObjectKey, _ what: String) throws {
-      guard differences.count < Self.differencesMax else { return }
-      differences.append([
-        "id": .string(try snapshot.wrappedID(key).description), "what": .string(what),
-      ])
+    var differing = Differences()
+    var leftover = Differences()
+    func wanted(_ content: IndexedContent?) -> IndexedContent? {
+      guard let content, content.domain.map({ !deleted.contains($0) }) ?? true else { return nil }
+      return content
     }
+    var compared = 0
+    try index.eachDigest(portionMax: portionMax, { try check(compared) }) { documents in
+      compared += documents.count
+      try check(compared)
+      for (number, documents) in Dictionary(grouping: documents, by: \.key.entity) {
+        let isIndexed = indexed.entities.contains(number)
+        let content =
+          try isIndexed ? indexed.content(documents.map(\.key.object), of: number) : [:]
+        for (key, digest) in documents where later[key] == nil {
+          if let content = wanted(content[key.object]) {
+            let isSame = layout.digest(of: number, DocumentContent(content)) == digest
+            if !isSame { differing.add(key, "different") }
+          } else {
+            leftover.add(key, "leftover")
+          }
+        }
+      }
+    }
+    var checked: Int64 = 0
     for number in indexed.entities {
       let entity = snapshot.model.entity(number)
       var last: Int64 = 0
       while case let objects = try snapshot.objects(of: entity, after: last, limit: 1000),
         let end = objects.last
       {
-        try check(Int(checked))
-        let content = try indexed.content(objects, of: number)
-        for object in objects {
+        try check(compared + Int(checked))
+        checked += Int64(objects.count)
+        let without = try objects.filter { object in
           let key = ObjectKey(entity: number, object: object)
-          checked += 1
-          guard later[key] == nil, let content = content[object],
-            content.domain.map({ !deleted.contains($0) }) ?? true
-          else { continue }
-          guard let digest = documents.removeValue(forKey: key) else {
-            try differ(key, "missing")
-            continue
-          }
-          let wanted = layout.digest(of: number, DocumentContent(content))
-          if wanted != digest { try differ(key, "different") }
+          return try later[key] == nil && !index.hasDocument(of: key)
+        }
+        let content = try without.isEmpty ? [:] : indexed.content(without, of: number)
+        for object in without where wanted(content[object]) != nil {
+          differing.add(ObjectKey(entity: number, object: object), "missing")
         }
         last = end
       }
     }
-    for key in documents.keys.sorted() where later[key] == nil {
-      try differ(key, "leftover")
-    }
+    let found = (differing.sorted + leftover.sorted).prefix(Differences.max)
     return [
       "token": .string(index.token.description), "checked": .integer(checked),
-      "differences": .array(differences),
+      "differences": .array(
+        try found.map { key, what in
+          ["id": .string(try snapshot.wrappedID(key).description), "what": .string(what)]
+        }
+      ),
     ]
   }
+}
+
+/// The first differences that a comparison has found.
+private struct Differences {
+  static let max = 100
+  private var list: [(key: ObjectKey, what: String)] = []
+
+  mutating func add(_ key: ObjectKey, _ what: String) {
+    if list.count < Self.max { list.append((key, what)) }
+  }
+
+  /// The differences in the order of their objects.
+  var sorted: [(key: ObjectKey, what: String)] { list.sorted { $0.key < $1.key } }
 }
