@@ -26,11 +26,12 @@ enum WholeArchive {
   /// Creates a store from the content of an archive.
   ///
   /// - Parameters:
-  ///   - lines: The content.
+  ///   - contents: The archive.
   ///   - path: The folder to create.
-  /// - Throws: `StoreError`; the folder then does not exist.
-  static func restore(_ lines: [UInt8], as path: String) throws {
+  /// - Throws: `StoreError`; the errors of the file. The folder then does not exist.
+  static func restore(_ contents: Archive.Contents, as path: String) throws {
     let target = StoreContainer(path: Paths.absolute(path))
-    try StoreDump.read(lines, to: target, environment: .system)
+    var lines = contents.content
+    try StoreDump.read({ try lines.next()?.bytes }, to: target, environment: .system)
   }
 }

@@ -14,15 +14,19 @@ package enum Archive {
   /// The version of the form with objects alone, and of the form with the history.
   private static let versions: (objects: Int64, history: Int64) = (1, 2)
 
-  /// The contents of an archive that is complete.
-  package struct Contents: Sendable {
+  /// An archive that is complete.
+  package struct Contents {
     /// The model's document.
     package let model: JSONValue
     /// Whether the lines are the whole content of a store, with its history.
     package let hasHistory: Bool
-    /// The objects in the form of an export, each on the line that it has in the archive; or the
-    /// content of the store.
-    package let lines: [UInt8]
+    /// The file, as `Importer.run` reads it.
+    package let lines: any InputFile
+    /// The lines between the first one and the last one.
+    package let range: Range<Int>
+
+    /// The content of a store, line by line, from the second line on.
+    package var content: InputLines { InputLines(lines, in: range, firstNumber: 2) }
   }
 
   // MARK: Writing
@@ -112,103 +116,108 @@ package enum Archive {
 
   // MARK: Reading
 
+  /// The maximum length of the last line, in bytes.
+  private static let lastLineMax = 1024
+
   /// Returns whether a file begins or ends as an archive does.
-  package static func isArchive(_ bytes: [UInt8]) -> Bool {
-    let start = lastLine(of: bytes).lowerBound
-    return bytes.starts(with: #"{"archive":"#.utf8)
-      || bytes[start...].starts(with: #"{"objects":"#.utf8)
-  }
-
-  /// Returns the range of the last line that is not empty.
-  private static func lastLine(of bytes: [UInt8]) -> Range<Int> {
-    var end = bytes.count
-    while end > 0, bytes[end - 1] == 0x0A { end -= 1 }
-    let start = bytes[..<end].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
-    return start..<end
-  }
-
-  /// Reads an archive as a whole, so that nothing of a damaged one is imported.
   ///
-  /// - Parameter bytes: The file.
+  /// - Throws: The errors of the file.
+  package static func isArchive(_ file: any InputFile) throws -> Bool {
+    let first = try file.bytes(in: 0..<min(file.count, 16))
+    if first.starts(with: #"{"archive":"#.utf8) { return true }
+    return try file.bytes(in: lastLine(of: file)).starts(with: #"{"objects":"#.utf8)
+  }
+
+  /// Returns the range of the last line that is not empty, or the end of a longer one.
+  private static func lastLine(of file: any InputFile) throws -> Range<Int> {
+    let first = max(0, file.count - lastLineMax)
+    let tail = try file.bytes(in: first..<file.count)
+    var end = tail.count
+    while end > 0, tail[end - 1] == 0x0A { end -= 1 }
+    let start = tail[..<end].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+    return (first + start)..<(first + end)
+  }
+
+  /// Reads an archive once, so that nothing of a damaged one is imported.
+  ///
+  /// - Parameter file: The file, which must not change until it is imported.
   /// - Returns: Its contents.
-  /// - Throws: `PortingError` for a file that was cut off or changed, or has another version.
-  package static func read(_ bytes: [UInt8]) throws -> Contents {
-    let range = lastLine(of: bytes)
-    let start = range.lowerBound
+  /// - Throws: `PortingError` for a file that was cut off or changed, or has another version; the
+  ///   errors of the file.
+  package static func read(_ file: any InputFile) throws -> Contents {
+    let last = try lastLine(of: file)
     let cutOff = PortingError(
       "The archive is cut off: its last line is not the digest of the others; nothing is imported"
     )
-    let last: JSONValue
+    let text = try file.bytes(in: last)
+    let end: JSONValue
     do {
-      last = try JSONParser.parse(bytes.span.extracting(range))
+      end = try JSONParser.parse(text.span)
     } catch {
       throw cutOff
     }
-    guard start > 0, let digest = last["digest"]?.string, let count = last["objects"]?.integer
+    guard last.lowerBound > 0, let digest = end["digest"]?.string,
+      let count = end["objects"]?.integer
     else { throw cutOff }
-    guard digest == ContentDigest(bytes[..<start]).hexadecimal else {
+    guard try digest == self.digest(of: file, upTo: last.lowerBound) else {
       throw PortingError(
         "The archive is damaged: its digest is not that of its \(count) objects; nothing is "
           + "imported"
       )
     }
-    return try contents(bytes, upTo: start, count)
+    return try contents(file, upTo: last.lowerBound, count)
   }
 
-  private static func contents(_ bytes: [UInt8], upTo end: Int, _ count: Int64) throws -> Contents {
-    var lines: [UInt8] = []
-    lines.reserveCapacity(end)
-    var model: JSONValue?
-    var hasHistory = false
-    var values: [JSONMember] = []
+  private static func digest(of file: any InputFile, upTo end: Int) throws -> String {
+    var digest = ContentDigest.Stream()
+    for start in stride(from: 0, to: end, by: 1 << 20) {
+      digest.add(try file.bytes(in: start..<min(start + (1 << 20), end)))
+    }
+    return digest.hexadecimal
+  }
+
+  private static func contents(
+    _ file: any InputFile,
+    upTo end: Int,
+    _ count: Int64
+  ) throws -> Contents {
+    var lines = InputLines(file, in: 0..<end)
+    guard let head = try lines.next() else { throw otherForm }
+    let first = try parsed(head)
+    let form = first["archive"]?.integer
+    guard let model = first["model"], form == versions.objects || form == versions.history else {
+      throw otherForm
+    }
+    let contents = Contents(
+      model: model,
+      hasHistory: form == versions.history,
+      lines: file,
+      range: min(head.bytes.count + 1, end)..<end
+    )
+    guard !contents.hasHistory else { return contents }
     var found: Int64 = 0
-    var start = 0
-    var number = 0
-    while start < end {
-      let lineEnd = JSONBytes.firstIndex(of: 0x0A, in: bytes.span, from: start)
-      let text = bytes.span.extracting(start..<lineEnd)
-      let lineStart = start
-      start = lineEnd + 1
-      number += 1
-      let line: JSONValue
-      do {
-        line = try JSONParser.parse(text)
-      } catch {
-        throw PortingError(
-          "Line \(number) of the archive: \(error.message); nothing is imported"
-        )
-      }
-      if model == nil {
-        let form = line["archive"]?.integer
-        guard let found = line["model"], form == versions.objects || form == versions.history else {
-          throw PortingError("The archive has a form of another version of Cordial")
-        }
-        model = found
-        hasHistory = form == versions.history
-        guard !hasHistory else {
-          return Contents(model: found, hasHistory: true, lines: Array(bytes[start..<end]))
-        }
-      } else if let value = line["binary"], let property = line["property"]?.string {
-        values.append(JSONMember(property, value))
-      } else if values.isEmpty {
-        found += 1
-        lines += bytes[lineStart..<lineEnd]
-      } else {
-        found += 1
-        let object: JSONValue = [
-          "id": line["id"] ?? .null,
-          "values": .object((line["values"]?.members ?? []) + values),
-        ]
-        lines += object.text.utf8
-        values = []
-      }
-      lines.append(0x0A)
+    while let line = try lines.next() {
+      if try parsed(line)["binary"] == nil { found += 1 }
     }
     guard found == count else {
       throw PortingError(
         "The archive is damaged: it has \(found) objects, not \(count); nothing is imported"
       )
     }
-    return Contents(model: model ?? .null, hasHistory: false, lines: lines)
+    return contents
+  }
+
+  private static let otherForm = PortingError(
+    "The archive has a form of another version of Cordial"
+  )
+
+  private static func parsed(_ line: InputLines.Line) throws -> JSONValue {
+    do {
+      return try JSONParser.parse(line.bytes.span)
+    } catch {
+      throw PortingError(
+        "Line \(line.number) of the archive: \(error.message); nothing is imported"
+      )
+    }
   }
 }

@@ -14,10 +14,10 @@ enum CommaSeparated {
     var isQuoted = false
   }
 
-  private static let quote = UInt8(ascii: "\"")
-  private static let comma = UInt8(ascii: ",")
-  private static let carriageReturn = UInt8(ascii: "\r")
-  private static let lineFeed = UInt8(ascii: "\n")
+  static let quote = UInt8(ascii: "\"")
+  static let comma = UInt8(ascii: ",")
+  static let carriageReturn = UInt8(ascii: "\r")
+  static let lineFeed = UInt8(ascii: "\n")
 
   // MARK: Writing
 
@@ -75,91 +75,6 @@ enum CommaSeparated {
   private static func isFormula(_ text: String) -> Bool {
     guard let first = text.utf8.first, "=+-@\t\r\n".utf8.contains(first) else { return false }
     return Double(text) == nil || !text.utf8.allSatisfy("0123456789.eE+-".utf8.contains)
-  }
-
-  // MARK: Reading
-
-  /// The position of the reader in a field.
-  ///
-  /// A quote at the beginning of a field opens it; the next single quote closes it.
-  private enum Position {
-    /// In a field without quotes, or at its beginning.
-    case unquoted
-    /// Between the quotes.
-    case quoted
-    /// After the closing quote.
-    case closed
-  }
-
-  /// Returns the records of a file, each with the number of its first line.
-  ///
-  /// - Throws: `PortingError` with the line, for bytes that are not UTF-8, a quote that is not
-  ///   closed, a text after a closing quote, and a carriage return that ends no line.
-  static func records(_ bytes: [UInt8]) throws -> [(line: Int, fields: [Field])] {
-    try checkEncoding(bytes)
-    var records: [(line: Int, fields: [Field])] = []
-    var fields: [Field] = []
-    var field: [UInt8] = []
-    var position = Position.unquoted
-    var line = 1
-    var first = 1
-    func endField() {
-      let text = String(decoding: field, as: UTF8.self)
-      fields.append(Field(text: text, isQuoted: position == .closed))
-      field = []
-      position = .unquoted
-    }
-    func endRecord() {
-      endField()
-      // An empty line is no record.
-      if fields != [Field(text: "")] { records.append((first, fields)) }
-      fields = []
-    }
-    var index = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
-    while index < bytes.count {
-      let byte = bytes[index]
-      index += 1
-      let next = index < bytes.count ? bytes[index] : nil
-      switch (position, byte) {
-      case (.quoted, quote) where next == quote:
-        field.append(quote)
-        index += 1
-      case (.quoted, quote): position = .closed
-      case (.quoted, _):
-        if byte == lineFeed { line += 1 }
-        field.append(byte)
-      case (.unquoted, quote) where field.isEmpty: position = .quoted
-      case (_, comma): endField()
-      case (_, carriageReturn):
-        guard next == nil || next == lineFeed else {
-          throw PortingError(
-            "Line \(line): a carriage return ends no line; a text that has one needs quotes"
-          )
-        }
-      case (_, lineFeed):
-        endRecord()
-        line += 1
-        first = line
-      case (.closed, _):
-        throw PortingError("Line \(line): a text follows a closing quote; double a quote in a text")
-      case (.unquoted, _): field.append(byte)
-      }
-    }
-    guard position != .quoted else { throw PortingError("Line \(first): a quote is not closed") }
-    if !field.isEmpty || position == .closed || !fields.isEmpty { endRecord() }
-    return records
-  }
-
-  /// Checks that a file is UTF-8, so that no byte of it becomes another character.
-  private static func checkEncoding(_ bytes: [UInt8]) throws {
-    do {
-      _ = try UTF8Span(validating: bytes.span)
-    } catch {
-      let offset = error.byteOffsets.lowerBound
-      let line = 1 + bytes[..<offset].count { $0 == lineFeed }
-      let digits = String(bytes[offset], radix: 16, uppercase: true)
-      throw PortingError("Line \(line): the byte 0x\(digits) is not UTF-8; save the file as UTF-8")
-    }
   }
 
   // MARK: Values
@@ -238,43 +153,53 @@ extension Exporter {
 }
 
 extension Importer {
-  /// Returns the lines of JSON for comma-separated values of one entity.
+  /// Writes the lines of JSON for comma-separated values of one entity.
   ///
   /// - Parameters:
-  ///   - bytes: The file: a line of names, then a record for each object. A column is `id`, an
+  ///   - file: The file: a line of names, then a record for each object. A column is `id`, an
   ///     attribute or a to-one.
   ///   - name: The name of the entity.
   ///   - client: A client of the service, whose model has the entity.
-  /// - Returns: Lines for `run`, each at the number of its record's line.
-  /// - Throws: `PortingError` with the line and the column; `ClientError`.
-  package static func lines(
-    commaSeparated bytes: [UInt8],
+  ///   - write: Called with the bytes of lines for `run`, each at the number of its record's line.
+  /// - Throws: `PortingError` with the line and the column; `ClientError`; the errors of `write`.
+  package static func writeLines(
+    commaSeparated file: any InputFile,
     of name: String,
-    for client: ClientConnection
-  ) async throws -> [UInt8] {
+    for client: ClientConnection,
+    _ write: ([UInt8]) throws -> Void
+  ) async throws {
     let model = try ModelDocument.model(from: try await client.call("model", [:]))
     guard let entity = model.entity(named: name) else {
       throw PortingError("The model has no entity \(name)")
     }
-    let records = try CommaSeparated.records(bytes)
-    guard let header = records.first?.fields.map(\.text) else { return [] }
+    var records = try CommaSeparated.Records(file)
+    guard let header = try records.next()?.fields.map(\.text) else { return }
     for column in header where column != "id" && !isColumn(column, of: entity) {
       throw PortingError("Line 1: \(name) has no attribute and no to-one \(column)")
     }
-    var lines: [UInt8] = []
     var line = 1
-    for record in records.dropFirst() {
+    while let record = try records.next() {
       guard record.fields.count == header.count else {
         throw PortingError(
           "Line \(record.line) has \(record.fields.count) fields, the first line \(header.count)"
         )
       }
-      while line < record.line {
-        lines.append(0x0A)
-        line += 1
-      }
-      lines += try object(record, header, entity).text.utf8
+      let ends = [UInt8](repeating: 0x0A, count: record.line - line)
+      line = record.line
+      try write(ends + Array(try object(record, header, entity).text.utf8))
     }
+  }
+
+  /// Returns the lines of JSON for comma-separated values of one entity.
+  ///
+  /// - Throws: As `writeLines`.
+  package static func lines(
+    commaSeparated file: any InputFile,
+    of name: String,
+    for client: ClientConnection
+  ) async throws -> [UInt8] {
+    var lines: [UInt8] = []
+    try await writeLines(commaSeparated: file, of: name, for: client) { lines += $0 }
     return lines
   }
 

@@ -20,7 +20,7 @@ package struct PortingError: Error, Sendable {
 /// The relationships of a model, by entity and property.
 private struct References {
   /// The kind of a relationship.
-  enum Kind {
+  enum Kind: String {
     case toOne, toMany, ordered
   }
 
@@ -46,41 +46,13 @@ private struct References {
   func kind(_ entity: String, _ property: String) -> Kind? { kinds[entity]?[property] }
 }
 
-/// The objects of a file, one on each line.
-private struct ObjectLines {
-  typealias Object = (line: Int, object: JSONValue)
-
-  private let bytes: [UInt8]
-  private var start = 0
-  private var line = 0
-
-  init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-  /// Returns the next objects, at most `count`; none at the end.
-  ///
-  /// - Throws: `PortingError` for a line that is not JSON.
-  mutating func next(_ count: Int) throws -> [Object] {
-    var objects: [Object] = []
-    while start < bytes.count, objects.count < count {
-      let end = JSONBytes.firstIndex(of: 0x0A, in: bytes.span, from: start)
-      defer { start = end + 1 }
-      line += 1
-      guard end > start else { continue }
-      do {
-        objects.append((line, try JSONParser.parse(bytes.span.extracting(start..<end))))
-      } catch {
-        throw PortingError("Line \(line): \(error.message)")
-      }
-    }
-    return objects
-  }
-}
-
 /// The result of an import.
 package struct ImportSummary: Sendable {
   /// The number of objects that were saved.
   package let imported: Int
-  /// The referenced IDs that are not in the file; the references to them were left out.
+  /// The number of referenced IDs that are not in the file; the references to them were left out.
+  package let unknownCount: Int
+  /// Some of these IDs.
   package let unknown: Set<String>
 }
 
@@ -88,92 +60,99 @@ package struct ImportSummary: Sendable {
 package struct Importer {
   private typealias Kind = References.Kind
 
+  /// A reference to objects that were not read yet.
+  private struct Deferred {
+    /// The ID of the object: a temporary one until its save is answered.
+    var object: String
+    let property: String
+    let kind: Kind
+    /// The IDs of the file.
+    let targets: [String]
+  }
+
+  /// The number of unknown IDs that a summary has.
+  private static let unknownMax = 100
+
   private let client: ClientConnection
   /// The only entity of the file, nil if the file may have objects of all.
   private let entity: String?
   private let references: References
   private var required: RequiredReferences
   private let batch: Int
+  private let index: any ImportIndex
   private let progress: @Sendable (Int) -> Void
-  /// The stored ID of each imported object, by its ID in the file.
-  private var known: [String: String] = [:]
   private var inserts: [JSONValue] = []
   /// The temporary ID of each pending insert, by its ID in the file.
   private var pending: [String: String] = [:]
-  /// The references to objects that were not read yet: object, property, target IDs in the file.
-  private var deferred: [(object: String, property: String, kind: Kind, targets: [String])] = []
-  /// The number of deferred references whose object is saved and has its permanent ID.
-  private var settledCount = 0
-  /// The referenced IDs that are not in the file.
+  /// The deferred references of the pending inserts.
+  private var deferred: [Deferred] = []
+  private var unknownCount = 0
   private var unknown: Set<String> = []
   private var imported = 0
 
   /// Imports objects into the store of a service.
   ///
   /// - Parameters:
-  ///   - bytes: Lines of JSON, one object `{"id", "values"}` on each. The objects reference one
-  ///     another by the IDs of the file, in any order.
+  ///   - file: Lines of JSON, one object `{"id", "values"}` on each, or an archive. The objects
+  ///     reference one another by the IDs of the file, in any order.
   ///   - client: A client of the service.
   ///   - entity: The only entity of the file, nil if the file may have objects of all. If it is
   ///     given, references to objects of other entities name objects of the store.
   ///   - batch: The number of objects in one save.
+  ///   - index: Remembers what was read.
   ///   - progress: Called after each save with the number of objects that were saved.
   /// - Returns: What was imported.
-  /// - Throws: `PortingError` with the line and the number of imported objects; `ClientError`.
+  /// - Throws: `PortingError` with the line and the number of imported objects; `ClientError`; the
+  ///   errors of the file and of the index.
   package static func run(
-    _ bytes: [UInt8],
+    _ file: any InputFile,
     into client: ClientConnection,
     of entity: String? = nil,
     batch: Int,
+    index: any ImportIndex = MemoryIndex(),
     progress: @escaping @Sendable (Int) -> Void = { _ in }
   ) async throws -> ImportSummary {
     let model = try ModelDocument.model(from: try await client.call("model", [:]))
     var importer = Importer(
       client: client,
-      model: model,
       entity: entity,
+      references: References(model),
+      required: RequiredReferences(model, file, index),
       batch: batch,
+      index: index,
       progress: progress
     )
-    try await importer.run(bytes)
-    return ImportSummary(imported: importer.imported, unknown: importer.unknown)
+    try await importer.run(file)
+    return ImportSummary(
+      imported: importer.imported,
+      unknownCount: importer.unknownCount,
+      unknown: importer.unknown
+    )
   }
 
-  private init(
-    client: ClientConnection,
-    model: Model,
-    entity: String?,
-    batch: Int,
-    progress: @escaping @Sendable (Int) -> Void
-  ) {
-    self.client = client
-    self.entity = entity
-    references = References(model)
-    required = RequiredReferences(model)
-    self.batch = batch
-    self.progress = progress
-  }
-
-  private mutating func run(_ bytes: [UInt8]) async throws {
-    var lines = ObjectLines(bytes)
+  private mutating func run(_ file: any InputFile) async throws {
+    var lines = try ObjectLines(file)
     var objects = try next(&lines)
-    while !objects.isEmpty {
-      for (line, object) in objects { try add(object, line) }
+    while true {
+      for object in objects { try add(object) }
+      try stageReleased()
       guard !inserts.isEmpty else {
+        guard !objects.isEmpty else { break }
         objects = try next(&lines)
         continue
       }
+      let last = objects.last?.line
       let save: JSONValue = ["insert": .array(inserts), "context": "import"]
       let client = client
       async let answer = client.call("save", save)
       // The next lines are read while these are saved. Their errors are reported after the save.
       let following = Result { try lines.next(batch) }
       do {
-        record(try await answer)
+        try record(try await answer)
       } catch let error as ClientError {
+        let place = last.map { "that ends at line \($0)" } ?? "of objects that have waited"
         throw PortingError(
-          "The save that ends at line \(objects.last?.line ?? 0) failed, "
-            + "\(imported) objects are imported: \(error.message)"
+          "The save \(place) failed, \(imported) objects are imported: \(error.message)"
         )
       }
       objects = try addingCount(following)
@@ -184,16 +163,26 @@ package struct Importer {
 
   /// Saves the objects that require objects outside the file, which the store may refuse.
   private mutating func saveRest() async throws {
-    let rest = required.rest()
+    let rest = try addingCount(Result { try required.rest() })
     guard !rest.isEmpty else { return }
-    stage(rest)
+    try stage(rest)
     do {
-      record(try await client.call("save", ["insert": .array(inserts), "context": "import"]))
+      try record(
+        try await client.call("save", ["insert": .array(inserts), "context": "import"])
+      )
     } catch {
       throw PortingError(
         "\(rest.count) objects, the first in line \(rest[0].line), require objects that are not in "
-          + "the file; \(imported) objects are imported: \(error.message)"
+          + "the file; \(imported) objects are imported: \(Self.message(error))"
       )
+    }
+  }
+
+  private static func message(_ error: any Error) -> String {
+    switch error {
+    case let error as ClientError: error.message
+    case let error as PortingError: error.message
+    default: "\(error)"
     }
   }
 
@@ -212,30 +201,41 @@ package struct Importer {
     }
   }
 
-  private mutating func add(_ object: JSONValue, _ line: Int) throws {
-    let id = object["id"]?.string
-    if let objection = objection(to: object) {
-      throw PortingError("Line \(line) \(objection); \(imported) objects are imported")
+  private mutating func add(_ object: ObjectLines.Object) throws {
+    if let objection = try objection(to: object.object) {
+      throw PortingError("Line \(object.line) \(objection); \(imported) objects are imported")
     }
-    guard let entity = Exporter.entity(object) else {
+    guard let entity = Exporter.entity(object.object) else {
       throw PortingError(
-        "Line \(line) has neither an id nor an entity; \(imported) objects are imported"
+        "Line \(object.line) has neither an id nor an entity; \(imported) objects are imported"
       )
     }
     // A call of a method would access all of `self` while `required` changes.
-    let only = self.entity
-    stage(
-      try required.add((line, id, object), of: entity) { target in
-        known[target] != nil || pending[target] != nil || Self.isStored(target, only: only)
+    let (only, index) = (self.entity, self.index)
+    let released = try required.add(object, of: entity) { target in
+      if pending[target] != nil || Self.isStored(target, only: only) { return true }
+      return try index.first(.stored, target) != nil
+    }
+    try stage(released)
+  }
+
+  /// Stages the objects that wait for staged ones, up to the size of a save.
+  private mutating func stageReleased() throws {
+    while inserts.count < batch {
+      let released = try required.nextReleased { target in
+        try pending[target] != nil || Self.isStored(target, only: entity)
+          || index.first(.stored, target) != nil
       }
-    )
+      guard let released else { return }
+      try stage(released)
+    }
   }
 
   /// The members of a line; a fetch returns the version too, which an import ignores.
   private static let members: Set<String> = ["id", "entity", "values", "version"]
 
   /// Returns why a line is not an object to import, nil if it is one.
-  private func objection(to object: JSONValue) -> String? {
+  private func objection(to object: JSONValue) throws -> String? {
     guard let members = object.members else { return "is not an object" }
     if let unknown = members.first(where: { !Self.members.contains($0.name) }) {
       return "has the unknown member \(unknown.name); known members are id, entity and values"
@@ -243,20 +243,22 @@ package struct Importer {
     if let values = object["values"], !values.isNull, values.members == nil {
       return "has values that are not an object"
     }
-    if let id = object["id"]?.string, known[id] != nil || pending[id] != nil {
+    if let id = object["id"]?.string, try pending[id] != nil || index.first(.stored, id) != nil {
       return "has the id \(id) of an earlier line"
     }
     return nil
   }
 
   /// Adds objects to the next save; they may reference one another.
-  private mutating func stage(_ objects: [RequiredReferences.Object]) {
+  private mutating func stage(_ objects: [ObjectLines.Object]) throws {
     let first = inserts.count
     let temporaries = objects.indices.map { index in
       "\(Exporter.entity(objects[index].object) ?? "")/t\(first + index)"
     }
     for (object, temporary) in zip(objects, temporaries) {
-      if let id = object.id { pending[id] = temporary }
+      guard let id = object.id else { continue }
+      pending[id] = temporary
+      try required.staged(id)
     }
     for (object, temporary) in zip(objects, temporaries) {
       let entity = Exporter.entity(object.object) ?? ""
@@ -266,7 +268,7 @@ package struct Importer {
           values.append(member)
           continue
         }
-        if let value = resolve(member, kind, temporary) {
+        if let value = try resolve(member, kind, temporary) {
           values.append(JSONMember(member.name, value))
         }
       }
@@ -290,7 +292,7 @@ package struct Importer {
     _ member: JSONMember,
     _ kind: Kind,
     _ object: String
-  ) -> JSONValue? {
+  ) throws -> JSONValue? {
     guard Self.isReference(member.value, kind) else {
       // The save reports the value.
       return member.value
@@ -301,7 +303,7 @@ package struct Importer {
     var found: [JSONValue] = []
     var missing: [String] = []
     for target in targets {
-      if let id = known[target] ?? pending[target] {
+      if let id = try pending[target] ?? index.first(.stored, target) {
         found.append(.string(id))
       } else if Self.isStored(target, only: entity) {
         found.append(.string(target))
@@ -309,12 +311,19 @@ package struct Importer {
         missing.append(target)
       }
     }
-    if kind == .ordered, !missing.isEmpty {
-      // The order is set when all objects of the list are known.
-      deferred.append((object, member.name, kind, targets))
-      return nil
+    // The order is set when all objects of the list are known.
+    let isWhole = kind == .ordered && !missing.isEmpty
+    if !missing.isEmpty {
+      deferred.append(
+        Deferred(
+          object: object,
+          property: member.name,
+          kind: kind,
+          targets: isWhole ? targets : missing
+        )
+      )
     }
-    if !missing.isEmpty { deferred.append((object, member.name, kind, missing)) }
+    if isWhole { return nil }
     if kind != .toOne { return found.isEmpty ? nil : .array(found) }
     return found.first
   }
@@ -327,16 +336,26 @@ package struct Importer {
   }
 
   /// Records the stored IDs of the objects of a save.
-  private mutating func record(_ answer: JSONValue) {
+  private mutating func record(_ answer: JSONValue) throws {
     let ids = Dictionary(
       (answer["ids"]?.members ?? []).map { ($0.name, $0.value.string ?? "") },
       uniquingKeysWith: { first, _ in first }
     )
-    for (id, temporary) in pending { known[id] = ids[temporary] }
-    for index in settledCount..<deferred.count {
-      if let id = ids[deferred[index].object] { deferred[index].object = id }
+    for (id, temporary) in pending {
+      if let stored = ids[temporary] { try index.add(.stored, id, stored) }
     }
-    settledCount = deferred.count
+    for reference in deferred {
+      let object = ids[reference.object] ?? reference.object
+      try index.add(
+        .deferred,
+        "",
+        JSONValue.array(
+          [object, reference.property, reference.kind.rawValue].map { .string($0) }
+            + reference.targets.map { .string($0) }
+        ).text
+      )
+    }
+    deferred = []
     imported += inserts.count
     inserts = []
     pending = [:]
@@ -347,30 +366,47 @@ package struct Importer {
   private mutating func link() async throws {
     var updates: [JSONValue] = []
     var byObject: [String: Int] = [:]
-    for (object, property, kind, targets) in deferred {
-      let found = targets.compactMap { known[$0] }.map { JSONValue.string($0) }
-      for target in targets where known[target] == nil { unknown.insert(target) }
-      guard let first = found.first else { continue }
-      let value: JSONValue =
-        switch kind {
-        case .toOne: first
-        case .toMany: ["@add": .array(found)]
-        case .ordered: .array(found)
+    while case let texts = try index.take(.deferred, "", max: batch), !texts.isEmpty {
+      for text in texts {
+        let parts = try JSONParser.parse(text).array?.compactMap(\.string) ?? []
+        guard parts.count > 3, let kind = Kind(rawValue: parts[2]) else { continue }
+        let (object, property) = (parts[0], parts[1])
+        guard let value = try value(kind, of: parts[3...]) else { continue }
+        if let known = byObject[object], var members = updates[known]["values"]?.members {
+          members.append(JSONMember(property, value))
+          updates[known] = ["id": .string(object), "values": .object(members)]
+          continue
         }
-      if let index = byObject[object], var members = updates[index]["values"]?.members {
-        members.append(JSONMember(property, value))
-        updates[index] = ["id": .string(object), "values": .object(members)]
-        continue
+        if updates.count >= batch {
+          _ = try await client.call("save", ["update": .array(updates), "context": "import"])
+          updates = []
+          byObject = [:]
+        }
+        byObject[object] = updates.count
+        updates.append(["id": .string(object), "values": [property: value]])
       }
-      if updates.count >= batch {
-        _ = try await client.call("save", ["update": .array(updates), "context": "import"])
-        updates = []
-        byObject = [:]
-      }
-      byObject[object] = updates.count
-      updates.append(["id": .string(object), "values": [property: value]])
     }
     guard !updates.isEmpty else { return }
     _ = try await client.call("save", ["update": .array(updates), "context": "import"])
+  }
+
+  /// Returns the value of a deferred reference; nil where the file has none of its objects.
+  private mutating func value(_ kind: Kind, of targets: ArraySlice<String>) throws -> JSONValue? {
+    var found: [JSONValue] = []
+    for target in targets {
+      if let id = try index.first(.stored, target) {
+        found.append(.string(id))
+      } else if try index.first(.unknown, target) == nil {
+        try index.add(.unknown, target, "")
+        unknownCount += 1
+        if unknown.count < Self.unknownMax { unknown.insert(target) }
+      }
+    }
+    guard let first = found.first else { return nil }
+    return switch kind {
+    case .toOne: first
+    case .toMany: ["@add": .array(found)]
+    case .ordered: .array(found)
+    }
   }
 }

@@ -14,6 +14,9 @@ package final class SQLiteQueue: Sendable {
     package var durability = SQLiteConnection.Durability.full
     /// The size of the connection's page cache, in KiB.
     package var cacheKiB = 16384
+    /// Whether the file is temporary, with the path "": it has no journal, and no commit waits for
+    /// the disk.
+    package var isScratch = false
     /// The maximum size of a text, of a blob and of a row, in bytes; SQLite's own maximum is a
     /// billion bytes.
     package var valueBytesMax: Int32 = 1_000_000_000
@@ -77,6 +80,9 @@ package final class SQLiteQueue: Sendable {
     }
     guard !options.isReadOnly else { return }
     try use { connection in
+      guard !options.isScratch else {
+        return try connection.execute("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF")
+      }
       // GRDB's `journalMode` also writes to an empty log, so that each start waits for the disk.
       guard try connection.text("PRAGMA journal_mode=WAL") == "wal" else {
         throw SQLiteError(.error, "The file cannot have a write-ahead log")

@@ -74,7 +74,7 @@ import Testing
       let error = #expect(throws: PortingError.self) { try Archive.read(Array(whole[..<length])) }
       #expect(error?.message.contains("cut off") == true)
     }
-    #expect(Archive.isArchive(whole))
+    #expect(try Archive.isArchive(whole))
     let last = lines[lines.count - 1]
     let counted = lines.dropLast() + [last.replacing(#""objects":3"#, with: #""objects":4"#)]
     let wrong = #expect(throws: PortingError.self) { try Archive.read(Self.bytes(Array(counted))) }
@@ -82,7 +82,7 @@ import Testing
     for index in lines.indices.dropLast() {
       var fewer = lines
       fewer.remove(at: index)
-      #expect(Archive.isArchive(Self.bytes(fewer)))
+      #expect(try Archive.isArchive(Self.bytes(fewer)))
       let error = #expect(throws: PortingError.self) { try Archive.read(Self.bytes(fewer)) }
       #expect(error?.message.contains("damaged") == true)
     }

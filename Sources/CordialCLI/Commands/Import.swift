@@ -47,14 +47,13 @@ struct Import: AsyncParsableCommand {
   }
 
   func run() async throws {
-    var input = try Input.read(file ?? "-")
+    let input = try ImportFile(file ?? "-")
     var archived: Model?
-    if Archive.isArchive(input) {
+    if try Archive.isArchive(input) {
       guard commaSeparatedEntity == nil else {
         throw InputError(message: "The file is an archive, which --csv does not read")
       }
       let contents = try Archive.read(input)
-      input = contents.lines
       if contents.hasHistory { return try restore(contents) }
       if model == nil, !storeArgument.exists {
         do {
@@ -64,22 +63,24 @@ struct Import: AsyncParsableCommand {
         }
       }
     }
-    let objects = input
     try await storeArgument.with(model: model, creating: archived) { client in
-      var lines = objects
+      var lines = input
       if let commaSeparatedEntity {
-        lines = try await Importer.lines(
-          commaSeparated: objects,
+        let converted = try TemporaryInput()
+        try await Importer.writeLines(
+          commaSeparated: input,
           of: commaSeparatedEntity,
           for: client
-        )
+        ) { try converted.write($0) }
+        lines = try converted.input()
       }
       let began = ContinuousClock.now
       let summary = try await Importer.run(
         lines,
         into: client,
         of: commaSeparatedEntity,
-        batch: batch
+        batch: batch,
+        index: try ScratchIndex()
       ) {
         imported in
         let rate = Self.rate(imported, began.duration(to: .now))
@@ -104,7 +105,7 @@ struct Import: AsyncParsableCommand {
           + "archive; name another folder, or export without --history"
       )
     }
-    try WholeArchive.restore(contents.lines, as: storeArgument.store)
+    try WholeArchive.restore(contents, as: storeArgument.store)
     Terminal.note("Created \(storeArgument.store) with its history\n")
   }
 
@@ -119,7 +120,7 @@ struct Import: AsyncParsableCommand {
     Terminal.progress("")
     if let first = summary.unknown.min() {
       Terminal.note(
-        "\(summary.unknown.count) referenced objects are not in the file, "
+        "\(summary.unknownCount) referenced objects are not in the file, "
           + "\(first) among them; the references to them were left out\n"
       )
     }

@@ -105,15 +105,16 @@ package enum StoreDump {
   /// Creates a store from the content of another one.
   ///
   /// - Parameters:
-  ///   - lines: The values that `write` gave, each on a line.
+  ///   - next: Returns the next line with a value that `write` gave, or an empty one; nil at the
+  ///     end. The first one is line 2.
   ///   - target: The folder to create, which must not exist.
   ///   - environment: The source of the new generation.
-  /// - Throws: `StoreError`; the target then does not exist.
+  /// - Throws: `StoreError`; the errors of `next`. The target then does not exist.
   package static func read(
-    _ lines: [UInt8],
+    _ next: () throws -> [UInt8]?,
     to target: StoreContainer,
     environment: StoreEnvironment
-  ) throws(StoreError) {
+  ) throws {
     let partial = StoreContainer(
       path: target.path + ".archive-" + String(environment.random(), radix: 16)
     )
@@ -125,7 +126,7 @@ package enum StoreDump {
       try writer.use { db in try db.setFiresTriggers(false) }
       try writer.write { db in
         var content = StoredContent(db)
-        try content.add(lines)
+        try content.add(next)
         guard try StoreMetadata.generation.value(db) != nil else {
           throw StoredContent.failure("it lacks the store's metadata")
         }
@@ -140,7 +141,7 @@ package enum StoreDump {
       try StoreFile.read(at: partial.storePath, role: .reader, requested: nil) {
         StoredContent.failure($0.clause)
       }
-    } catch {
+    } catch let error as SQLiteError {
       throw StoreError(any: error)
     }
     _ = try StoreBackup.copy(partial, to: target, environment: environment)
@@ -168,16 +169,13 @@ private struct StoredContent {
 
   init(_ db: SQLiteConnection) { self.db = db }
 
-  mutating func add(_ lines: [UInt8]) throws {
-    var start = 0
+  mutating func add(_ next: () throws -> [UInt8]?) throws {
     var number = 1
-    while start < lines.count {
-      let end = JSONBytes.firstIndex(of: 0x0A, in: lines.span, from: start)
-      defer { start = end + 1 }
+    while let line = try next() {
       number += 1
-      guard end > start else { continue }
+      guard !line.isEmpty else { continue }
       do {
-        try add(try JSONParser.parse(lines.span.extracting(start..<end)))
+        try add(try JSONParser.parse(line.span))
       } catch is UnknownLine {
         throw Self.failure("line \(number) is no part of one")
       } catch let error as JSONError {

@@ -25,7 +25,7 @@ import Testing
       let contents = try Archive.read(Array(archive.utf8))
       let model = filled.model
       for (name, input, text) in [
-        ("export", Array(lines.joined(separator: "\n").utf8), model.text),
+        ("export", Array(lines.joined(separator: "\n").utf8) as any InputFile, model.text),
         ("archive", contents.lines, contents.model.text),
       ] {
         let folder = try TestFolder()

@@ -1,0 +1,168 @@
+import Glibc
+import PersistentStore
+import Porting
+
+/// The file of an import.
+///
+/// What is no file, such as a pipe, is copied to a temporary one first.
+final class ImportFile: InputFile {
+  let count: Int
+  private let descriptor: CInt
+
+  /// Opens a file.
+  ///
+  /// - Parameter path: The path; `-` for standard input.
+  /// - Throws: `InputError` where it cannot be read.
+  init(_ path: String) throws {
+    let source = path == "-" ? dup(0) : unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard source >= 0 else { throw InputError(message: "\(path) cannot be read") }
+    var facts = stat()
+    let isFile =
+      unsafe fstat(source, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
+      && lseek(source, 0, SEEK_CUR) == 0
+    guard !isFile else {
+      descriptor = source
+      count = Int(facts.st_size)
+      return
+    }
+    defer { _ = close(source) }
+    let copy = try TemporaryInput()
+    try copy.copy(from: source, named: path == "-" ? "Standard input" : path)
+    (descriptor, count) = try copy.finish()
+  }
+
+  fileprivate init(_ descriptor: CInt, count: Int) {
+    self.descriptor = descriptor
+    self.count = count
+  }
+
+  deinit {
+    _ = close(descriptor)
+  }
+
+  func bytes(in range: Range<Int>) throws -> [UInt8] {
+    try unsafe [UInt8](unsafeUninitializedCapacity: range.count) { buffer, initialized in
+      while initialized < range.count {
+        let count = unsafe pread(
+          descriptor,
+          buffer.baseAddress.map { unsafe $0 + initialized },
+          range.count - initialized,
+          off_t(range.lowerBound + initialized)
+        )
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else {
+          let why =
+            count == 0 ? "it is shorter than before" : unsafe String(cString: strerror(errno))
+          throw InputError(message: "The file cannot be read: \(why)")
+        }
+        initialized += count
+      }
+    }
+  }
+}
+
+/// A temporary file that is written, and then read as the file of an import.
+final class TemporaryInput {
+  private var descriptor: CInt
+  private var count = 0
+  private var buffer: [UInt8] = []
+
+  private static let bufferBytesMax = 1 << 18
+
+  /// Creates a file below `TMPDIR`, or below `/tmp`, which no other process can open.
+  ///
+  /// - Throws: `InputError` where it cannot be created.
+  init() throws {
+    let named = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
+    let template = unsafe strdup("\(Paths.absolute(named))/cordial-XXXXXX")
+    defer { unsafe free(template) }
+    guard let template = unsafe template else { throw InputError(message: "There is no memory") }
+    descriptor = unsafe mkstemp(template)
+    guard descriptor >= 0 else {
+      throw InputError(message: "No temporary file can be created in \(named)")
+    }
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    _ = unsafe unlink(template)
+  }
+
+  deinit {
+    if descriptor >= 0 { _ = close(descriptor) }
+  }
+
+  /// Adds bytes.
+  ///
+  /// - Throws: `InputError` where they cannot be written.
+  func write(_ bytes: [UInt8]) throws {
+    buffer += bytes
+    if buffer.count >= Self.bufferBytesMax { try flush() }
+  }
+
+  /// Adds what another descriptor has, up to its end.
+  func copy(from source: CInt, named name: String) throws {
+    var portion = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+      let read = unsafe Glibc.read(source, &portion, portion.count)
+      if read < 0, errno == EINTR { continue }
+      guard read >= 0 else {
+        throw InputError(
+          message: "\(name) cannot be read: \(unsafe String(cString: strerror(errno)))"
+        )
+      }
+      guard read > 0 else { return }
+      try write(Array(portion[..<read]))
+    }
+  }
+
+  /// Returns the file for reading.
+  func input() throws -> ImportFile {
+    let (descriptor, count) = try finish()
+    return ImportFile(descriptor, count: count)
+  }
+
+  /// Gives the descriptor and the length away.
+  fileprivate func finish() throws -> (descriptor: CInt, count: Int) {
+    try flush()
+    defer { descriptor = -1 }
+    return (descriptor, count)
+  }
+
+  private func flush() throws {
+    var start = 0
+    while start < buffer.count {
+      let written = unsafe buffer.withUnsafeBytes {
+        unsafe Glibc.write(descriptor, $0.baseAddress.map { unsafe $0 + start }, $0.count - start)
+      }
+      if written < 0, errno == EINTR { continue }
+      guard written > 0 else {
+        let why = unsafe String(cString: strerror(errno))
+        throw InputError(message: "The temporary file cannot be written: \(why)")
+      }
+      start += written
+    }
+    count += buffer.count
+    buffer.removeAll(keepingCapacity: true)
+  }
+}
+
+/// What an import remembers, in a temporary file.
+final class ScratchIndex: ImportIndex {
+  private let table: ScratchTable
+
+  init() throws { table = try ScratchTable() }
+
+  func first(_ table: ImportTable, _ key: String) throws -> String? {
+    try self.table.first(table.rawValue, key)
+  }
+
+  func add(_ table: ImportTable, _ key: String, _ text: String) throws {
+    try self.table.add(table.rawValue, key, text)
+  }
+
+  func take(_ table: ImportTable, _ key: String, max: Int) throws -> [String] {
+    try self.table.take(table.rawValue, key, max: max)
+  }
+
+  func keys(_ table: ImportTable, max: Int) throws -> [String] {
+    try self.table.keys(table.rawValue, max: max)
+  }
+}

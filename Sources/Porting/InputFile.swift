@@ -1,0 +1,86 @@
+import JSON
+
+/// A file that an import reads in portions, and more than once.
+package protocol InputFile {
+  /// The number of bytes.
+  var count: Int { get }
+
+  /// Reads bytes.
+  ///
+  /// - Parameter range: A range within the file.
+  /// - Returns: The bytes.
+  /// - Throws: An error where the file cannot be read.
+  func bytes(in range: Range<Int>) throws -> [UInt8]
+}
+
+extension Array: InputFile where Element == UInt8 {
+  /// Returns a part of the bytes.
+  package func bytes(in range: Range<Int>) -> [UInt8] { [UInt8](self[range]) }
+}
+
+/// The lines of a file, which is read in portions.
+package struct InputLines {
+  /// A line without its end.
+  package struct Line {
+    /// The number of the line, from 1.
+    package let number: Int
+    /// The offset of its first byte in the file.
+    package let offset: Int
+    package let bytes: [UInt8]
+  }
+
+  /// The maximum length of a line, in bytes: no save may be longer.
+  package static let lineBytesMax = 64 << 20
+  private static let portionBytes = 1 << 20
+
+  private let file: any InputFile
+  /// The offset after the last byte to read.
+  private let end: Int
+  /// The bytes that were read, from `offset` of the file on.
+  private var buffer: [UInt8] = []
+  private var start = 0
+  private var offset: Int
+  private var number: Int
+
+  /// Begins to read lines.
+  ///
+  /// - Parameters:
+  ///   - file: The file.
+  ///   - range: The part of the file; nil for all of it.
+  ///   - firstNumber: The number of the first line.
+  package init(_ file: any InputFile, in range: Range<Int>? = nil, firstNumber: Int = 1) {
+    self.file = file
+    end = range?.upperBound ?? file.count
+    offset = range?.lowerBound ?? 0
+    number = firstNumber - 1
+  }
+
+  /// Returns the next line, which may be empty; nil at the end.
+  ///
+  /// - Throws: `PortingError` for a line that is too long; the errors of the file.
+  package mutating func next() throws -> Line? {
+    var searched = start
+    while true {
+      let lineEnd = JSONBytes.firstIndex(of: 0x0A, in: buffer.span, from: searched)
+      if lineEnd < buffer.count || offset + buffer.count == end {
+        guard start < buffer.count else { return nil }
+        defer { start = min(lineEnd + 1, buffer.count) }
+        number += 1
+        return Line(number: number, offset: offset + start, bytes: Array(buffer[start..<lineEnd]))
+      }
+      guard buffer.count - start <= Self.lineBytesMax else {
+        throw PortingError("Line \(number + 1) is longer than \(Self.lineBytesMax) bytes")
+      }
+      searched = buffer.count - start
+      try readPortion()
+    }
+  }
+
+  private mutating func readPortion() throws {
+    offset += start
+    buffer.removeSubrange(..<start)
+    start = 0
+    let first = offset + buffer.count
+    buffer += try file.bytes(in: first..<min(first + Self.portionBytes, end))
+  }
+}

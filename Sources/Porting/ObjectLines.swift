@@ -1,0 +1,103 @@
+import JSON
+
+/// The objects of a file, one on each line, or those of an archive.
+///
+/// In an archive, lines with binary values precede the line of their object.
+struct ObjectLines {
+  /// An object of the file.
+  struct Object {
+    /// The number of the line.
+    let line: Int
+    /// Where the object is in the file, with its binary values.
+    let range: Range<Int>
+    let object: JSONValue
+
+    var id: String? { object["id"]?.string }
+  }
+
+  /// The length of the lines of one portion, in bytes: their values take some times as much.
+  private static let portionBytesMax = 4 << 20
+
+  private var lines: InputLines
+  private let isArchive: Bool
+
+  /// Begins to read a file.
+  init(_ file: any InputFile) throws {
+    lines = InputLines(file)
+    isArchive = try Archive.isArchive(file)
+  }
+
+  private init(_ file: any InputFile, in range: Range<Int>, line: Int) {
+    lines = InputLines(file, in: range, firstNumber: line)
+    isArchive = true
+  }
+
+  /// Reads an object again.
+  ///
+  /// - Parameters:
+  ///   - file: The file.
+  ///   - range: Where the object is.
+  ///   - line: The number of its line.
+  /// - Returns: The object.
+  /// - Throws: `PortingError` where the file has changed; the errors of the file.
+  static func object(
+    of file: any InputFile,
+    in range: Range<Int>,
+    line: Int
+  ) throws -> Object {
+    var lines = ObjectLines(file, in: range, line: line)
+    guard let object = try lines.next(1).first else {
+      throw PortingError("Line \(line) has changed during the import")
+    }
+    return Object(line: line, range: range, object: object.object)
+  }
+
+  /// Returns the next objects, at most `count`; none at the end.
+  ///
+  /// - Throws: `PortingError` for a line that is not JSON; the errors of the file.
+  mutating func next(_ count: Int) throws -> [Object] {
+    var objects: [Object] = []
+    var bytes = 0
+    var values: [JSONMember] = []
+    var first: Int?
+    while objects.count < count, bytes < Self.portionBytesMax, let line = try lines.next() {
+      guard !line.bytes.isEmpty else { continue }
+      bytes += line.bytes.count
+      let object: JSONValue
+      do {
+        object = try JSONParser.parse(line.bytes.span)
+      } catch {
+        throw PortingError("Line \(line.number): \(error.message)")
+      }
+      let start = first ?? line.offset
+      let end = line.offset + line.bytes.count
+      if isArchive {
+        let isEnd = object["objects"] != nil && object["digest"] != nil
+        if isEnd || object["archive"] != nil { continue }
+        if let value = object["binary"], let property = object["property"]?.string {
+          guard end - start <= InputLines.lineBytesMax else {
+            throw PortingError("The object of line \(line.number) is too long")
+          }
+          values.append(JSONMember(property, value))
+          first = start
+          // An object is not cut off from its values.
+          bytes = min(bytes, Self.portionBytesMax - 1)
+          continue
+        }
+      }
+      objects.append(
+        Object(line: line.number, range: start..<end, object: Self.adding(values, to: object))
+      )
+      values = []
+      first = nil
+    }
+    return objects
+  }
+
+  private static func adding(_ values: [JSONMember], to object: JSONValue) -> JSONValue {
+    guard !values.isEmpty else { return object }
+    return [
+      "id": object["id"] ?? .null, "values": .object((object["values"]?.members ?? []) + values),
+    ]
+  }
+}
