@@ -58,24 +58,47 @@ enum FetchFields {
 }
 
 /// The params of all methods that write.
-enum WriteFields {
+package enum WriteFields {
   /// The author of changes by external SQLite clients, which no write may name.
   static let externalAuthor = "external"
 
+  /// The maximum length of an author and of a context, in bytes: each notification may repeat the
+  /// authors of a thousand commits.
+  package static let nameBytesMax = 1024
+
   /// Reads the author of a write; nil for the author of the connection.
   static func author(of params: Params, in method: String) throws(RPCError) -> String? {
-    try checked(params.string("author"), method)
+    try writer(params.string("author"), method)
   }
 
-  /// Checks that an author is not the log's own.
-  static func checked(_ author: String?, _ method: String) throws(RPCError) -> String? {
+  /// Reads the context of a write; nil for the context of the connection.
+  static func context(of params: Params, in method: String) throws(RPCError) -> String? {
+    try limited(params.string("context"), "context", method)
+  }
+
+  /// Checks the length of an author or a context.
+  static func limited(
+    _ text: String?,
+    _ member: String,
+    _ method: String
+  ) throws(RPCError) -> String? {
+    guard let text, text.utf8.count > nameBytesMax else { return text }
+    throw .exceeded(
+      "nameBytes",
+      max: nameBytesMax,
+      "\(method): \(member) has \(text.utf8.count) bytes; at most \(nameBytesMax) are allowed"
+    )
+  }
+
+  /// Checks that an author is not the log's own, and its length.
+  static func writer(_ author: String?, _ method: String) throws(RPCError) -> String? {
     guard author != externalAuthor else {
       throw RPCError(
         .invalidParams,
         "\(method): the author external belongs to the changes of external SQLite clients"
       )
     }
-    return author
+    return try limited(author, "author", method)
   }
 
   static let author = Field.optional("author", .string, "the author in the history")

@@ -1,3 +1,4 @@
+import CordialProtocol
 package import JSON
 package import JSONRPC
 
@@ -33,6 +34,8 @@ package struct Limits: Sendable {
   package var observedBytesMax = 256 << 20
   /// The maximum number of changes in one save.
   package var saveChangesMax = 200_000
+  /// The maximum number of objects that a predicate or a cascade deletes.
+  package var deletesMax = 1_000_000
   /// The length of one part of a `changes`, which only a single object exceeds, in bytes.
   package var partBytesMax = 1 << 20
   /// The maximum number of rows that an observed window keeps on each side.
@@ -115,8 +118,11 @@ package struct Limits: Sendable {
       "heldBytesMax": number(heldBytesMax), "processBytesMax": number(processBytesMax),
       "connectionsMax": number(connectionsMax),
       "subscriptionsMax": number(subscriptionsMax), "observedBytesMax": number(observedBytesMax),
-      "saveChangesMax": number(saveChangesMax),
+      "saveChangesMax": number(saveChangesMax), "deletesMax": number(deletesMax),
       "partBytesMax": number(partBytesMax), "historyChangesMax": number(historyChangesMax),
+      "windowSpareMax": number(windowSpareMax), "recentMax": number(recentMax),
+      "recentBytesMax": number(recentBytesMax), "recentChangesMax": number(recentChangesMax),
+      "nameBytesMax": number(WriteFields.nameBytesMax),
       "waitMax": number(waitMax), "readsMax": number(readsMax),
       "requestSecondsMax": number(requestSecondsMax),
       "liveSearchSecondsMax": number(liveSearchSecondsMax),

@@ -5,8 +5,8 @@ import StoreLayout
 
 /// What the log says of each object: its versions, and whether the object exists.
 ///
-/// The log is read in the order of entities and objects, beside the objects themselves. SQLite sorts
-/// it, with a temporary file, so that the memory does not depend on the size of the log.
+/// The log is read in the order of entities and objects, beside the objects themselves. SQLite
+/// sorts it, with a temporary file, so that the memory does not depend on the size of the log.
 final class LogAudit {
   /// What the log says of one object.
   struct State {

@@ -49,6 +49,13 @@ import GRDBSQLite
     assert(unsafe sqlite3_stmt_busy(handle) == 0, "Another user has not reset the statement")
   }
 
+  /// The memory of the compiled statement and of its texts, in bytes.
+  package var bytes: Int {
+    let compiled = unsafe sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_MEMUSED, 0)
+    // SQLite and GRDB keep the text too.
+    return Int(compiled) + 2 * sql.utf8.count
+  }
+
   // MARK: Arguments; parameters are numbered from 1.
 
   package func bind(_ value: Int64?, at index: Int32) {

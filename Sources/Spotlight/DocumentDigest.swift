@@ -107,13 +107,14 @@ extension IndexSnapshot {
     _ check: () throws -> Void = {},
     _ body: ([(key: ObjectKey, digest: DocumentDigest)]) throws -> Void
   ) throws {
-    var last = Int64.min
+    let limit = portionMax ?? Self.portionMax
+    // A damaged file may have documents of any number.
+    var first = Int64.min
     while true {
-      let limit = portionMax ?? Self.portionMax
-      var digests = try SpotlightError.reading { try self.digests(after: last, limit, check) }
+      var digests = try SpotlightError.reading { try self.digests(from: first, limit, check) }
       guard !digests.isEmpty else { return }
-      let numbers = (lower: last, limit: limit)
-      try eachDocument(after: numbers.lower, numbers.limit) { portion in
+      var last = first
+      try eachDocument(from: first, limit) { portion in
         try body(
           portion.compactMap { document in
             digests.removeValue(forKey: document.number).map { (document.key, $0) }
@@ -122,6 +123,8 @@ extension IndexSnapshot {
         last = portion.last?.number ?? last
       }
       guard digests.isEmpty else { throw SpotlightError(.damaged, "Documents were not read") }
+      guard last < .max else { return }
+      first = last + 1
     }
   }
 
@@ -141,14 +144,14 @@ extension IndexSnapshot {
 
   /// Passes documents to a body, a thousand at a time, in the order of their numbers.
   private func eachDocument(
-    after number: Int64,
+    from number: Int64,
     _ limit: Int,
     _ body: ([(number: Int64, key: ObjectKey)]) throws -> Void
   ) throws {
     let documents = try SpotlightError.reading {
       try PreparedStatement(
         db,
-        "SELECT number, entity, object FROM document WHERE number > ? ORDER BY number LIMIT ?"
+        "SELECT number, entity, object FROM document WHERE number >= ? ORDER BY number LIMIT ?"
       )
     }
     defer { documents.reset() }
@@ -167,7 +170,7 @@ extension IndexSnapshot {
 
   /// Reads every word of some documents, by their numbers.
   private func digests(
-    after number: Int64,
+    from first: Int64,
     _ limit: Int,
     _ check: () throws -> Void
   ) throws -> [Int64: DocumentDigest] {
@@ -177,13 +180,13 @@ extension IndexSnapshot {
       """
       SELECT number, entity, object, lengths, boosts, domain
       FROM document LEFT JOIN detail USING (number)
-      WHERE number > ? ORDER BY number LIMIT ?
+      WHERE number >= ? ORDER BY number LIMIT ?
       """
     )
     defer { documents.reset() }
-    documents.bind(number, at: 1)
+    documents.bind(first, at: 1)
     documents.bind(Int64(limit), at: 2)
-    var last = number
+    var last = first
     while try documents.step() {
       try check()
       let key = try layout.key(documents.integer(1), documents.integer(2))
@@ -198,7 +201,7 @@ extension IndexSnapshot {
       digests[last] = digest
     }
     guard !layout.isEmpty, !digests.isEmpty else { return digests }
-    try readWords(after: number, through: last, check) { document, word, column, offset in
+    try readWords(from: first, through: last, check) { document, word, column, offset in
       digests[document]?.add(word, column: column, offset: offset)
     } misread: { document in
       digests[document]?.spoil()
@@ -210,7 +213,7 @@ extension IndexSnapshot {
   /// search does.
   ///
   /// - Parameters:
-  ///   - first: The number before that of the first document.
+  ///   - first: The number from which documents are read.
   ///   - last: The number of the last document.
   ///   - check: Called before each word.
   ///   - body: Called for each word at each place.
@@ -218,7 +221,7 @@ extension IndexSnapshot {
   ///     one that a search finds by a word that it does not have.
   /// - Throws: `SQLiteError`.
   private func readWords(
-    after first: Int64,
+    from first: Int64,
     through last: Int64,
     _ check: () throws -> Void,
     _ body: (_ document: Int64, _ word: UInt64, _ column: Int, _ offset: Int64) -> Void,
@@ -237,7 +240,7 @@ extension IndexSnapshot {
     defer { words.reset() }
     let search = try PreparedStatement(
       db,
-      "SELECT rowid FROM text WHERE text MATCH ? AND rowid > ? AND rowid <= ? ORDER BY rowid"
+      "SELECT rowid FROM text WHERE text MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid"
     )
     let listed = try PreparedStatement(db, "SELECT 1 FROM word WHERE text = ?")
     // The words come in their order, each with all its documents in theirs.
@@ -263,7 +266,7 @@ extension IndexSnapshot {
         (known, hash) = (word, DocumentDigest.hash(word))
       }
       let document = words.integer(0)
-      guard document > first, document <= last else { continue }
+      guard document >= first, document <= last else { continue }
       if documents.last != document { documents.append(document) }
       body(document, hash, columns[words.text(2)] ?? layout.columns.count, words.integer(3))
     }

@@ -49,4 +49,34 @@ import Testing
       #expect(try peer.call("status")["subscriptions"] == 1)
     }
   }
+
+  /// What a peer that reads nothing still has is held too.
+  // Evidence: P-084c
+  @Test func `beyond the limit ends the subscriptions of peers that read nothing`() async throws {
+    var limits = Limits()
+    limits.observedBytesMax = 24_000
+    try await withHost(limits: limits) { host in
+      let (slow, other, writer) = (HostPeer(host), HostPeer(host), HostPeer(host))
+      try Self.save(1000, writer)
+      _ = try slow.call("observe", Self.tasks)
+      _ = try slow.call("observe", #"{"fetch":{"entity":"Group"}}"#)
+      _ = try other.call("observe", Self.tasks)
+      slow.stopReading()
+      // One update is on its way to the peer, and the next ones wait for it.
+      for _ in 1...3 { try Self.save(10, writer) }
+      try host.settle()
+      #expect(try writer.call("status")["subscriptions"] == 3)
+      // The result that the peer has and the new one do not fit together.
+      try Self.save(1000, writer)
+      try host.settle()
+      #expect(try writer.call("status")["subscriptions"] == 2)
+      slow.resumeReading()
+      try host.settle()
+      let ends = slow.changes.flatMap { $0["updates"]?.array ?? [] }.filter { $0["error"] != nil }
+      #expect(ends.compactMap { $0["subscription"]?.string } == ["s1"])
+      #expect(ends.first?["error"]?["data"]?["limit"] == "observedBytes")
+      let updates = other.changes.flatMap { $0["updates"]?.array ?? [] }
+      #expect(updates.allSatisfy { $0["error"] == nil })
+    }
+  }
 }

@@ -4,7 +4,8 @@ import Spotlight
 extension IndexSnapshot {
   /// Returns the digests of all documents, by object.
   ///
-  /// - Parameter portionMax: The number of documents in memory at the same time; nil for the default.
+  /// - Parameter portionMax: The number of documents in memory at the same time; nil for the
+  ///   default.
   /// - Returns: The digests.
   /// - Throws: The errors of `eachDigest`.
   func digests(portionMax: Int? = nil) throws -> [ObjectKey: DocumentDigest] {

@@ -132,18 +132,22 @@ struct Import: AsyncParsableCommand {
     )
   }
 
+  /// The number of waits of the service's maximum in which the index may stay where it is.
+  private static let idleAttemptsMax = 6
+
   private func waitForIndex(_ client: ClientConnection) async throws {
     var last: JSONValue = .null
+    var attemptsLeft = Self.idleAttemptsMax
     while true {
       do {
         // It waits for the commits until now, so that later ones of other processes do not matter.
         _ = try await client.call("observe/flush", [:])
         return
       } catch {
-        // The index may need longer than the service's maximum wait, in which it has to advance.
-        let status = try await client.call("index/status", [:])
-        guard error.code == .storeBusy, let token = status["token"], token != last
-        else {
+        // The index may need longer than the service's maximum wait.
+        let token = try await client.call("index/status", [:])["token"] ?? .null
+        attemptsLeft = token == last ? attemptsLeft - 1 : Self.idleAttemptsMax
+        guard error.code == .storeBusy, attemptsLeft > 0 else {
           throw InputError(
             message: "\(error.message). The objects are saved, but not searchable yet"
           )

@@ -43,7 +43,7 @@ package struct DeleteCall: Call {
     predicate = params.string("predicate")
     arguments = params["arguments"]
     author = try WriteFields.author(of: params, in: "delete")
-    context = params.string("context")
+    context = try WriteFields.context(of: params, in: "delete")
     isDurable = params.string("durability") != "normal"
     returnsIDs = params.string("returning") == "ids"
     isDryRun = params.bool("dryRun")

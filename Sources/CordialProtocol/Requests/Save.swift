@@ -157,7 +157,7 @@ package struct SaveCall: Call {
     }
     mergePolicy = params.string("mergePolicy")
     author = try WriteFields.author(of: params, in: "save")
-    context = params.string("context")
+    context = try WriteFields.context(of: params, in: "save")
     isDurable = params.string("durability") != "normal"
     transaction = try WriteFields.transaction(of: "save", params)
     isDryRun = params.bool("dryRun")

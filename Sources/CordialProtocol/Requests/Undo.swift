@@ -16,8 +16,8 @@ package struct RevertParams: Sendable {
 
   fileprivate init(_ params: Params, method: String) throws(RPCError) {
     count = params.int("count") ?? 1
-    author = params.string("author")
-    context = params.string("context")
+    author = try WriteFields.limited(params.string("author"), "author", method)
+    context = try WriteFields.context(of: params, in: method)
     mergePolicy = params.string("mergePolicy")
     isDurable = params.string("durability") != "normal"
     isDryRun = params.bool("dryRun")

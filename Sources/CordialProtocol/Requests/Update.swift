@@ -54,7 +54,7 @@ package struct UpdateCall: Call {
     arguments = params["arguments"]
     values = params["set"]?.members ?? []
     author = try WriteFields.author(of: params, in: "update")
-    context = params.string("context")
+    context = try WriteFields.context(of: params, in: "update")
     isDurable = params.string("durability") != "normal"
     returnsIDs = params.string("returning") == "ids"
     isDryRun = params.bool("dryRun")

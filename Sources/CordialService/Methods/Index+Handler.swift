@@ -223,8 +223,8 @@ private struct IndexVerification {
   let layout: IndexLayout
   let snapshot: StoreSnapshot
   let index: IndexSnapshot
-  /// Called with the number of documents and objects that were compared; throws where the comparison
-  /// has to end.
+  /// Called with the number of documents and objects that were compared; throws where the
+  /// comparison has to end.
   let check: (Int) throws -> Void
   /// The number of documents in memory at the same time; nil for the default.
   var portionMax: Int?

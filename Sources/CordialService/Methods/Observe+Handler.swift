@@ -90,7 +90,7 @@ extension Service {
             moment: moment,
             results: observed.pending.reduce(into: [:]) { results, number in
               guard let index = observed.index(of: number) else { return }
-              results[number] = observed.subscriptions[index].behind
+              results[number] = observed.subscriptions[index].behind?.result
             },
             searches: olderSearches(of: observed)
           )
@@ -162,7 +162,7 @@ extension Service {
     for older in registration.older {
       if older.isEnded { remove(older.number, session) }
       guard let index = session.observed.index(of: older.number) else { continue }
-      session.observed.subscriptions[index].behind = older.result
+      session.observed.subscriptions[index].behind = KeptResult(older.result)
       session.observed.pending.insert(older.number)
     }
     let all = (updates + ended).sorted { $0.number < $1.number }
@@ -198,7 +198,7 @@ extension Service {
     if observing.alone[observation] != nil { session.observed.postponed.insert(number) }
     if !isAligned || isStraggler {
       if !isNew {
-        subscription.behind = registration.observation.result
+        subscription.behind = KeptResult(registration.observation.result)
         session.observed.pending.insert(number)
       }
       session.observed.lag = session.observed.lag ?? registration.position

@@ -137,6 +137,8 @@ extension Service {
   ) {
     var changes = changes
     changes.source = request.session
+    changes.deletesMax = limits.deletesMax
+    changes.changesMax = limits.saveChangesMax
     changes.readingSecondsMax = Double(limits.writerSecondsMax)
     if changes.isByPredicate {
       // Its predicate is a read, which its client can stop.

@@ -98,11 +98,18 @@ extension Observation {
   }
 
   /// The approximate memory of the observation and its result, in bytes.
+  ///
+  /// A parsed request takes some times the memory of its text.
+  var bytes: Int { 1024 + 8 * request.identity.utf8.count + result.bytes }
+}
+
+extension ObservedResult {
+  /// The approximate memory of the result, in bytes.
   var bytes: Int {
     let rows =
-      (result.window?.rows.count ?? 0) + result.objects.count + result.digests.count
-      + 2 * result.named.count + 3 * result.included.count + 8 * (result.sections?.count ?? 0)
-    let hits = result.search?.hits.reduce(0) { $0 + 64 + $1.bytes.count } ?? 0
-    return 1024 + hits + request.identity.utf8.count + 8 * rows
+      (window?.rows.count ?? 0) + objects.count + digests.count + 2 * named.count
+      + 3 * included.count + 8 * (sections?.count ?? 0)
+    let hits = search?.hits.reduce(0) { $0 + 64 + $1.bytes.count } ?? 0
+    return hits + 8 * rows
   }
 }

@@ -11,18 +11,7 @@ struct LiveSubscription {
   /// The number of the observation in the registry.
   let observation: Int
   /// The result that the client has; nil while it is the observation's.
-  var behind: ObservedResult? {
-    get { kept?.result }
-    set { kept = newValue.map(KeptResult.init) }
-  }
-  private var kept: KeptResult?
-
-  /// A class, because most subscriptions keep none, and a result has many parts.
-  private final class KeptResult: Sendable {
-    let result: ObservedResult
-
-    init(_ result: ObservedResult) { self.result = result }
-  }
+  var behind: KeptResult?
 
   init(number: Int, key: String?, observation: Int) {
     self.number = number
@@ -34,6 +23,18 @@ struct LiveSubscription {
   var name: String { Self.name(number) }
 
   static func name(_ number: Int) -> String { "s\(number)" }
+}
+
+/// A former result of an observation that clients still have; they share it.
+final class KeptResult: Sendable {
+  let result: ObservedResult
+  /// The approximate memory of the result, in bytes.
+  let bytes: Int
+
+  init(_ result: ObservedResult) {
+    self.result = result
+    bytes = result.bytes
+  }
 }
 
 /// The subscriptions of one connection, with the position that they share.
@@ -110,7 +111,7 @@ struct ObservedState {
   ///   - number: The number of the subscription.
   ///   - result: The client's result, unless the client has an earlier one already.
   ///   - position: The position of the client's results, unless it lags already.
-  mutating func fallBehind(_ number: Int, with result: ObservedResult, at position: LogPosition) {
+  mutating func fallBehind(_ number: Int, with result: KeptResult, at position: LogPosition) {
     guard let index = index(of: number) else { return }
     if subscriptions[index].behind == nil { subscriptions[index].behind = result }
     pending.insert(number)

@@ -53,11 +53,12 @@ extension Service {
     switch outcome {
     case .success(let outcome):
       for change in outcome.changes {
+        let former = KeptResult(change.former)
         for subscriber in subscribers {
           guard let session = sessions[subscriber.session] else { continue }
           session.observed.fallBehind(
             subscriber.number,
-            with: change.former,
+            with: former,
             at: session.observed.lag ?? outcome.position
           )
           observing.waiting.insert(session.number)

@@ -131,7 +131,7 @@ extension Service {
           Laggard.Pending(
             number: number,
             observation: subscription.observation,
-            result: $0
+            result: $0.result
           )
         }
       },
@@ -159,6 +159,7 @@ extension Service {
     for change in outcome.changes {
       // A step changes no result of a search.
       let subscribers = change.isOfSearch ? [] : registry.subscribers(of: change.number)
+      var former: KeptResult?
       for subscriber in subscribers where !laggards.contains(subscriber.session) {
         guard let session = sessions[subscriber.session] else { continue }
         if change.isAligned, session.observed.lag == nil,
@@ -167,7 +168,9 @@ extension Service {
           guard let body = change.body else { continue }
           updates[session.number, default: []].append((subscriber.number, body))
         } else {
-          session.observed.fallBehind(subscriber.number, with: change.former, at: step.from)
+          let kept = former ?? KeptResult(change.former)
+          former = kept
+          session.observed.fallBehind(subscriber.number, with: kept, at: step.from)
           if !session.isWritable { session.observed.isBlocked = true }
           observing.waiting.insert(session.number)
         }
@@ -183,13 +186,7 @@ extension Service {
       updates[session.number, default: []] += known
     }
     for (number, body) in outcome.ended { end(number, body, laggards, &updates, outcome) }
-    // Results grow with the objects that match.
-    while registry.bytes > limits.observedBytesMax, let largest = registry.largest() {
-      let bytes = registry.bytes
-      end(largest, .end(tooManyObservedBytes), laggards, &updates, outcome)
-      // The subscriptions of a connection that has ended are removed in later turns.
-      guard registry.bytes < bytes else { break }
-    }
+    endLargest(laggards, &updates, outcome)
     for (number, list) in updates {
       guard let session = sessions[number] else { continue }
       let ended = session.observed.ended
@@ -202,7 +199,7 @@ extension Service {
   }
 
   /// Ends an observation with all its subscriptions.
-  private func end(
+  func end(
     _ number: Int,
     _ body: UpdateBody,
     _ laggards: Set<Int>,
@@ -210,19 +207,30 @@ extension Service {
     _ outcome: SubscriptionStep.Outcome
   ) {
     for subscriber in observing.registry.subscribers(of: number) {
-      guard let session = sessions[subscriber.session] else { continue }
-      remove(subscriber.number, session)
-      // Without other subscriptions, no later step reports the end.
-      let isInStep =
-        laggards.contains(session.number) || session.observed.subscriptions.isEmpty
-        || session.observed.lag == nil && isReady(session, through: outcome.position.commit)
-      if isInStep {
-        updates[session.number, default: []].append((subscriber.number, body))
-      } else {
-        session.observed.ended.append((subscriber.number, body))
-        if session.observed.lag == nil { session.observed.lag = observing.position }
-        observing.waiting.insert(session.number)
-      }
+      end(subscriber, body, laggards, &updates, outcome)
+    }
+  }
+
+  /// Ends a subscription.
+  func end(
+    _ subscriber: Subscriber,
+    _ body: UpdateBody,
+    _ laggards: Set<Int>,
+    _ updates: inout [Int: [(number: Int, body: UpdateBody)]],
+    _ outcome: SubscriptionStep.Outcome
+  ) {
+    guard let session = sessions[subscriber.session] else { return }
+    remove(subscriber.number, session)
+    // Without other subscriptions, no later step reports the end.
+    let isInStep =
+      laggards.contains(session.number) || session.observed.subscriptions.isEmpty
+      || session.observed.lag == nil && isReady(session, through: outcome.position.commit)
+    if isInStep {
+      updates[session.number, default: []].append((subscriber.number, body))
+    } else {
+      session.observed.ended.append((subscriber.number, body))
+      if session.observed.lag == nil { session.observed.lag = observing.position }
+      observing.waiting.insert(session.number)
     }
   }
 

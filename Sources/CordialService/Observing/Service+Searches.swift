@@ -102,7 +102,11 @@ extension Service {
         let observation = observing.registry.observation(subscription.observation),
         case .search = observation.plan, let behind = subscription.behind
       else { return nil }
-      return Registration.Search(number: number, result: behind, observation: observation)
+      return Registration.Search(
+        number: number,
+        result: behind.result,
+        observation: observation
+      )
     }
   }
 
@@ -249,7 +253,8 @@ extension Service {
     switch refreshed.outcome {
     case .success(nil): break
     case .success(let search?):
-      guard let former = observing.registry.set(search, of: refreshed.number) else { return }
+      guard let replaced = observing.registry.set(search, of: refreshed.number) else { return }
+      let former = KeptResult(replaced)
       for subscriber in subscribers {
         guard let session = sessions[subscriber.session] else { continue }
         afterUpdate(session) { service in

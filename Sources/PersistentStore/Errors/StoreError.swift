@@ -191,6 +191,22 @@ extension StoreError {
     )
   }
 
+  /// Returns the error of a write that would hold too many objects in memory.
+  ///
+  /// - Parameters:
+  ///   - limit: The name of the limit, without `Max`.
+  ///   - max: The limit.
+  ///   - what: What is limited, as `objects`.
+  /// - Returns: The error.
+  static func tooMany(_ limit: String, _ max: Int, _ what: String) -> StoreError {
+    StoreError(
+      .limitExceeded,
+      "One write has at most \(max) \(what)",
+      hint: "Nothing was written; write in portions, as by ranges of a value",
+      data: [JSONMember("limit", .string(limit)), JSONMember("max", .integer(Int64(max)))]
+    )
+  }
+
   /// Returns the error of a path to include that names no relationship of an entity.
   package static func noRelationship(
     _ name: String,

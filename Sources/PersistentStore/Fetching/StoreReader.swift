@@ -25,7 +25,7 @@ package final class StoreReader {
   private let past: PastTables
   private let begin: PreparedStatement
   private let commit: PreparedStatement
-  private var statements: [String: PreparedStatement] = [:]
+  private var statements = TextCache<PreparedStatement>(countMax: 256, bytesMax: 8 << 20)
   private var plans: [PlanKey: FetchPlan] = [:]
   /// The head that was read last, the version of the file at that time, and the text of its token.
   private var known: (head: HistoryHead, version: UInt32, token: String)?
@@ -35,10 +35,9 @@ package final class StoreReader {
   var indexedContents: [Bool: [Int: IndexedTexts.Content]] = [:]
   private var texts: [Int: (attributes: [String], statement: PreparedStatement)] = [:]
   /// Whether the statement of an SQL text sorts its whole result, for statements that sort.
-  private var sortsWholly: [String: Bool] = [:]
+  private var sortsWholly = TextCache<Bool>(countMax: 256, bytesMax: 1 << 20)
   private let unindexed: UnindexedSorts
   private let used: UsedIndexes
-  private static let statementsMax = 256
   /// The number of statements that snapshots have run on this connection.
   package private(set) var statementCount = 0
 
@@ -315,9 +314,8 @@ package final class StoreReader {
   func statement(_ sql: String) throws -> PreparedStatement {
     statementCount += 1
     if let known = statements[sql] { return known }
-    if statements.count >= Self.statementsMax { statements.removeAll() }
     let prepared = try queue.use { db in try PreparedStatement(db, sql) }
-    statements[sql] = prepared
+    statements.insert(prepared, for: sql, valueBytes: prepared.bytes)
     used.add(sql)
     return prepared
   }
@@ -341,16 +339,20 @@ package final class StoreReader {
     return SortTimer(self, request, sql, statement)
   }
 
+  /// Returns whether the statement of an SQL text sorts its whole result.
+  private func sortsWholly(_ sql: String) throws -> Bool {
+    if let known = sortsWholly[sql] { return known }
+    let lines = try QueryPlan.lines(of: sql) { text in
+      try queue.use { db in try PreparedStatement(db, text) }
+    }
+    let sorts = QueryPlan.sortsWholly(lines)
+    sortsWholly.insert(sorts, for: sql)
+    return sorts
+  }
+
   /// Notes that a statement has its first row, if it sorted the whole result for it.
   fileprivate func noteSort(_ timer: SortTimer, _ time: Duration) throws {
-    if sortsWholly[timer.sql] == nil {
-      if sortsWholly.count >= Self.statementsMax { sortsWholly.removeAll() }
-      let lines = try QueryPlan.lines(of: timer.sql) { text in
-        try queue.use { db in try PreparedStatement(db, text) }
-      }
-      sortsWholly[timer.sql] = QueryPlan.sortsWholly(lines)
-    }
-    guard sortsWholly[timer.sql] == true else { return }
+    guard try sortsWholly(timer.sql) else { return }
     unindexed.add(
       UnindexedSorts.Sort(entity: timer.request.entity, keys: timer.request.orderKeys),
       time

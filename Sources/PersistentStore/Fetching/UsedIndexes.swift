@@ -11,12 +11,16 @@ package final class UsedIndexes: Sendable {
     /// The statements whose plans were not read yet.
     var pending: Set<String> = []
     var known: Set<String> = []
+    /// The length of all statements, in bytes.
+    var bytes = 0
     /// The names of the indexes that the known statements use.
     var names: Set<String> = []
   }
 
   /// The maximum number of statements; later ones do not count.
   private static let statementsMax = 1000
+  /// The maximum length of the statements, in bytes.
+  private static let bytesMax = 4 << 20
 
   private let state = Mutex(State())
 
@@ -26,9 +30,10 @@ package final class UsedIndexes: Sendable {
   func add(_ sql: String) {
     state.withLock { state in
       guard state.pending.count + state.known.count < Self.statementsMax,
-        !state.known.contains(sql)
+        state.bytes + sql.utf8.count <= Self.bytesMax,
+        !state.known.contains(sql), state.pending.insert(sql).inserted
       else { return }
-      state.pending.insert(sql)
+      state.bytes += sql.utf8.count
     }
   }
 

@@ -165,7 +165,7 @@ private struct StoredContent {
   private var table = ""
   private var columns: [String] = []
   private var binaries: [Int: [UInt8]] = [:]
-  private var statements: [String: PreparedStatement] = [:]
+  private var statements = TextCache<PreparedStatement>(countMax: 256, bytesMax: 8 << 20)
 
   init(_ db: SQLiteConnection) { self.db = db }
 
@@ -252,12 +252,18 @@ private struct StoredContent {
     (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte & 0xDF)
   }
 
+  private mutating func statement(_ sql: String) throws -> PreparedStatement {
+    if let known = statements[sql] { return known }
+    let statement = try PreparedStatement(db, sql)
+    statements.insert(statement, for: sql, valueBytes: statement.bytes)
+    return statement
+  }
+
   private mutating func insert(_ row: [JSONValue]) throws {
     let places = row.map { $0["text"] == nil ? "?" : "CAST(? AS TEXT)" }.joined(separator: ", ")
     let names = columns.map(SQLNames.quoted).joined(separator: ", ")
     let sql = "INSERT INTO \(SQLNames.quoted(table))(\(names)) VALUES (\(places))"
-    let statement = try statements[sql] ?? PreparedStatement(db, sql)
-    statements[sql] = statement
+    let statement = try statement(sql)
     statement.clearArguments()
     for (index, value) in row.enumerated() {
       let place = Int32(index + 1)

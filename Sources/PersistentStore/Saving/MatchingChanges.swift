@@ -19,6 +19,8 @@ struct MatchingChanges {
   /// What ends the reading of the predicate.
   private let interruption: Interruption
   private let stored: any StoredObjects
+  private let deletesMax: Int
+  private let changesMax: Int
   private var problems = ProblemList()
 
   init(
@@ -28,8 +30,12 @@ struct MatchingChanges {
     _ triggers: TriggerControl,
     _ bulk: BulkLimits,
     _ functions: Set<String>,
-    _ interruption: Interruption
+    _ interruption: Interruption,
+    deletesMax: Int,
+    changesMax: Int
   ) {
+    self.deletesMax = deletesMax
+    self.changesMax = changesMax
     self.interruption = interruption
     self.functions = functions
     self.stored = stored
@@ -66,8 +72,20 @@ struct MatchingChanges {
   /// Returns the objects that match a predicate.
   func keys(_ fetch: FetchRequest) throws -> [ObjectKey] {
     var keys: [ObjectKey] = []
-    try eachMatch(try matches(fetch, [])) { key, _ in keys.append(key) }
+    try eachMatch(try matches(fetch, [])) { key, _ in
+      guard keys.count < deletesMax else {
+        throw StoreError.tooMany("deletes", deletesMax, "objects to delete")
+      }
+      keys.append(key)
+    }
     return keys
+  }
+
+  /// Checks that one more object may be added to some that are updated.
+  private func checkRoom(_ count: Int) throws {
+    guard count < changesMax else {
+      throw StoreError.tooMany("saveChanges", changesMax, "objects to update one by one")
+    }
   }
 
   private func matches(
@@ -119,7 +137,10 @@ struct MatchingChanges {
     if links.isEmpty, try isOneStatement(assignments, matches, request) {
       try checkComputed(assignments, matches)
       if request.wantsIDs {
-        try eachMatch(matches) { key, _ in matched.keys.append(key) }
+        try eachMatch(matches) { key, _ in
+          try checkRoom(matched.keys.count)
+          matched.keys.append(key)
+        }
         matched.count = matched.keys.count
       } else {
         matched.count = try count(matches)
@@ -166,6 +187,7 @@ struct MatchingChanges {
   ) throws {
     var objects: [(key: ObjectKey, computed: [AttributeValue])] = []
     try eachMatch(matches) { key, row in
+      try checkRoom(objects.count)
       objects.append((key, (0..<computedCount).map { row.value(Int32($0 + 1)) }))
     }
     var resolver: Resolver?

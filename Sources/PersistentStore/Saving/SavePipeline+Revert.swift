@@ -26,6 +26,13 @@ extension SavePipeline {
     _ derive: () throws -> Void
   ) throws -> Outcome {
     let groups = try groups(revert, request, undoLog)
+    var count = 0
+    for range in groups.lazy.flatMap(\.changes) {
+      guard range.count <= request.changesMax - count else {
+        throw StoreError.tooMany("saveChanges", request.changesMax, "changes to undo or redo")
+      }
+      count += range.count
+    }
     var outcome = Outcome(result: SaveResult())
     var answer = RevertedObjects()
     var conflicts: [SaveConflict] = []

@@ -50,7 +50,9 @@ struct SavePipeline {
       triggers,
       environment.bulk,
       facts.functions,
-      interruption
+      interruption,
+      deletesMax: request.deletesMax,
+      changesMax: request.changesMax
     )
     let (update, matchedDeletes) = try db.progress.stopping(by: interruption) {
       (
@@ -83,6 +85,7 @@ struct SavePipeline {
     let valueLabels = update?.labels ?? [:]
     let labels = SaveLabels { names.labels.merging(valueLabels) { first, _ in first } }
     var planner = SavePlanner(layout, stored, labels: labels)
+    planner.deletesMax = request.deletesMax
     try planner.plan(merger.save, alsoDeleting: matchedDeletes)
     for problem in planner.problems.problems { problems.add(problem) }
 

@@ -40,6 +40,9 @@ extension SavePlanner {
       for relationship in layout.entity(key).relationships
       where relationship.description.deleteRule == .cascade {
         for other in try related(relationship, key) { found.append(other) }
+        guard found.count - named.count <= deletesMax else {
+          throw StoreError.tooMany("deletes", deletesMax, "objects to delete")
+        }
       }
     }
     return found

@@ -40,6 +40,8 @@ package struct SavePlanner {
 
   /// The names of the objects in the request.
   let labels: SaveLabels
+  /// The maximum number of objects that cascade from deletes.
+  package var deletesMax = Int.max
 
   /// Prepares planning over stored objects.
   package init(_ layout: SaveLayout, _ stored: any StoredObjects, labels: SaveLabels = SaveLabels())

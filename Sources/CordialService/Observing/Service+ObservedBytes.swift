@@ -1,0 +1,55 @@
+import PersistentHistory
+
+/// The memory of observed results: those of the registry, and former ones that clients still have.
+extension Service {
+  /// Ends subscriptions until the limit of the memory of their results is kept: first those of
+  /// clients that have a former result, then those with the largest results.
+  func endLargest(
+    _ laggards: Set<Int>,
+    _ updates: inout [Int: [(number: Int, body: UpdateBody)]],
+    _ outcome: SubscriptionStep.Outcome
+  ) {
+    let registry = observing.registry
+    guard registry.bytes + keptBytesMax > limits.observedBytesMax else { return }
+    var kept = keptResults()
+    var keptBytes = kept.reduce(0) { $0 + $1.bytes }
+    while registry.bytes + keptBytes > limits.observedBytesMax, let largest = kept.popLast() {
+      keptBytes -= largest.bytes
+      for subscriber in largest.subscribers {
+        end(subscriber, .end(tooManyObservedBytes), laggards, &updates, outcome)
+      }
+    }
+    while registry.bytes > limits.observedBytesMax, let largest = registry.largest() {
+      let bytes = registry.bytes
+      end(largest, .end(tooManyObservedBytes), laggards, &updates, outcome)
+      // The subscriptions of a connection that has ended are removed in later turns.
+      guard registry.bytes < bytes else { return }
+    }
+  }
+
+  /// The memory of the former results that clients have, if they shared none, in bytes.
+  private var keptBytesMax: Int {
+    observing.waiting.reduce(0) { sum, number in
+      guard let observed = sessions[number]?.observed else { return sum }
+      return observed.pending.reduce(sum) { sum, number in
+        sum + (observed.index(of: number).flatMap { observed.subscriptions[$0].behind?.bytes } ?? 0)
+      }
+    }
+  }
+
+  /// Returns the former results that clients have, in the order of their sizes.
+  private func keptResults() -> [(bytes: Int, subscribers: [Subscriber])] {
+    var found: [ObjectIdentifier: (bytes: Int, subscribers: [Subscriber])] = [:]
+    for session in observing.waiting.compactMap({ sessions[$0] }) {
+      for number in session.observed.pending {
+        guard let index = session.observed.index(of: number),
+          let behind = session.observed.subscriptions[index].behind
+        else { continue }
+        found[ObjectIdentifier(behind), default: (behind.bytes, [])].subscribers.append(
+          Subscriber(session: session.number, number: number)
+        )
+      }
+    }
+    return found.values.sorted { $0.bytes < $1.bytes }
+  }
+}
