@@ -45,7 +45,13 @@ final class LogAudit {
         + "WHERE kind IN (0, 1, 2) AND number <= ? ORDER BY entity, object, number"
     )
     rows.bind(snapshot.head.lastChange, at: 1)
-    hasRow = try rows.step()
+    do {
+      hasRow = try rows.step()
+    } catch {
+      // The reader keeps the statement.
+      rows.reset()
+      throw error
+    }
   }
 
   /// Ends the reading.

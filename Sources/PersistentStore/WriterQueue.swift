@@ -23,7 +23,8 @@ private struct LockWait: Sendable {
 /// The queue of the writer, which processes requests in groups.
 ///
 /// Each source of requests has its own line, which keeps their order. A group takes requests from
-/// the lines in turn, so that thousands of requests of one source do not delay the others.
+/// the lines in turn, so that thousands of requests of one source do not delay the others. A save by
+/// predicate, which may read for seconds, is a group of its own: no other save waits for two.
 final class WriterQueue: Sendable {
   /// The maximum number of requests in a group.
   private static let groupMax = 64
@@ -53,6 +54,12 @@ final class WriterQueue: Sendable {
     case seal(LockWait, @Sendable (Result<Int64, StoreError>) -> Void)
     /// Any other work; it is called with nil when the writer is closed.
     case task(LockWait, @Sendable (StoreWriter?) -> Void)
+
+    /// Whether it evaluates a predicate, which may take long.
+    var readsPredicate: Bool {
+      guard case .save(let save) = self else { return false }
+      return save.request.updateMatching != nil || save.request.deleteMatching != nil
+    }
   }
 
   private struct State {
@@ -90,7 +97,7 @@ final class WriterQueue: Sendable {
     }
 
     mutating func add(_ work: Work, of source: Int) {
-      if turns.isEmpty, first.count < WriterQueue.groupMax,
+      if turns.isEmpty, !work.readsPredicate, first.count < WriterQueue.groupMax,
         first.count(where: { $0.source == source }) < WriterQueue.shareMax
       {
         return first.append((source, work))
@@ -104,9 +111,15 @@ final class WriterQueue: Sendable {
       var group = first.map(\.work)
       first.removeAll(keepingCapacity: true)
       while group.count < WriterQueue.groupMax, let source = turns.popFirst() {
-        guard let work = lines[source]?.popFirst() else { continue }
+        guard let work = lines[source]?.first else { continue }
+        guard !work.readsPredicate || group.isEmpty else {
+          turns.prepend(source)
+          break
+        }
         group.append(work)
+        lines[source]?.removeFirst()
         if lines[source]?.isEmpty ?? true { lines[source] = nil } else { turns.append(source) }
+        if work.readsPredicate { break }
       }
       return group
     }

@@ -12,18 +12,29 @@ extension MockScript {
   /// Reads a recording: each request becomes a fixed result, and each notification of the service
   /// a step.
   ///
+  /// - Parameters:
+  ///   - text: The content of the file.
+  ///   - memoryMax: The maximum memory of the messages, in bytes.
   /// - Returns: The script; nil for a text whose first line is no message of a recording.
   /// - Throws: `ScriptError` with the line.
-  static func recording(_ text: [UInt8]) throws(ScriptError) -> MockScript? {
+  static func recording(_ text: [UInt8], memoryMax: Int) throws(ScriptError) -> MockScript? {
     var script = MockScript()
+    var memoryLeft = memoryMax
     var asked: [Int64: [(id: RequestID, request: Asked)]] = [:]
     var time: Int64 = 0
     for (index, line) in text.split(separator: 0x0A).enumerated() {
       let place = "line \(index + 1)"
       let entry: JSONValue
       do {
-        entry = try JSONParser.parse(Array(line).span, depthMax: 256)
+        let measured = try JSONParser.measure(
+          Array(line).span,
+          depthMax: 256,
+          bytesMax: memoryLeft
+        )
+        entry = measured.value
+        memoryLeft -= measured.bytes
       } catch {
+        guard error.code != .tooLarge else { throw tooLarge(place, memoryMax) }
         if index == 0 { return nil }
         throw ScriptError(place, error.message)
       }

@@ -54,8 +54,10 @@ package struct MockScript: Sendable {
   /// The steps, by ascending time of their first occurrence.
   var timeline: [Step] = []
 
-  /// The maximum length of a file.
-  private static let bytesMax = 1 << 30
+  /// The maximum length of a file, in bytes.
+  private static let bytesMax = 256 << 20
+  /// The maximum memory of a script, in bytes.
+  package static let memoryMax = 512 << 20
   /// The maximum number of occurrences of a step.
   static let timesMax: Int64 = 1_000_000
 
@@ -79,20 +81,26 @@ package struct MockScript: Sendable {
   /// - Parameters:
   ///   - text: The content of the file.
   ///   - folder: The folder to which the path of the model belongs.
+  ///   - memoryMax: The maximum memory of the script, in bytes.
   /// - Throws: `ScriptError` with the place in the file.
-  package init(_ text: [UInt8], folder: String) throws(ScriptError) {
+  package init(
+    _ text: [UInt8],
+    folder: String,
+    memoryMax: Int = MockScript.memoryMax
+  ) throws(ScriptError) {
     let document: JSONValue
     do {
-      document = try JSONParser.parse(text.span, depthMax: 256)
+      document = try JSONParser.measure(text.span, depthMax: 256, bytesMax: memoryMax).value
     } catch {
+      guard error.code != .tooLarge else { throw Self.tooLarge("", memoryMax) }
       // A recording has a JSON text on each line.
-      guard let recording = try Self.recording(text) else {
+      guard let recording = try Self.recording(text, memoryMax: memoryMax) else {
         throw ScriptError("", "it is neither a script nor a recording: \(error.message)")
       }
       self = recording
       return
     }
-    if document["from"] != nil, let recording = try Self.recording(text) {
+    if document["from"] != nil, let recording = try Self.recording(text, memoryMax: memoryMax) {
       self = recording
       return
     }
@@ -100,6 +108,10 @@ package struct MockScript: Sendable {
   }
 
   init() {}
+
+  static func tooLarge(_ place: String, _ memoryMax: Int) -> ScriptError {
+    ScriptError(place, "it takes more than \(memoryMax) bytes of memory; make it shorter")
+  }
 
   private init(document: JSONValue, folder: String) throws(ScriptError) {
     try ScriptReader.checkMembers(document, ["model", "objects", "results", "timeline"], "")
