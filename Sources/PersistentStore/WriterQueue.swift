@@ -23,8 +23,8 @@ private struct LockWait: Sendable {
 /// The queue of the writer, which processes requests in groups.
 ///
 /// Each source of requests has its own line, which keeps their order. A group takes requests from
-/// the lines in turn, so that thousands of requests of one source do not delay the others. A save by
-/// predicate, which may read for seconds, is a group of its own: no other save waits for two.
+/// the lines in turn, so that thousands of requests of one source do not delay the others. A save
+/// by predicate, which may read for seconds, is a group of its own: no other save waits for two.
 final class WriterQueue: Sendable {
   /// The maximum number of requests in a group.
   private static let groupMax = 64
