@@ -8,8 +8,8 @@
 `lines` prints the objects that the others need, as lines of `cordial import`. WHAT of `stop` is
 fetch, matches, sort, index or store: the request is cancelled while it runs, and the time to its
 response counts. WHAT of `beside` is reads or saves: ten clients read 50 objects each, or save one,
-again and again; with --slow, another client does nothing but slow reads or updates. The figures
-are one JSON object.
+again and again; with --slow, another client does nothing but slow reads, or one slow update. The
+figures are one JSON object.
 """
 
 import argparse
@@ -159,7 +159,7 @@ def beside(options):
         peer.send(*request())
     slow_count = 0
     if hostile:
-        for _ in range(8):
+        for _ in range(8 if options.what == "reads" else 1):
             hostile.send(*slow())
     sockets = {peer.socket: peer for peer in peers}
     if hostile:
@@ -172,7 +172,8 @@ def beside(options):
             now = time.perf_counter()
             if peer is hostile:
                 slow_count += 1
-                peer.send(*slow())
+                if options.what == "reads":
+                    peer.send(*slow())
                 continue
             if b'"error"' in answer[:200]:
                 sys.exit(answer[:300].decode())
