@@ -59,8 +59,7 @@ struct TemporaryFolder {
   ///
   /// - Throws: `InputError` if it cannot be created.
   init() throws {
-    let named = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
-    let parent = Paths.absolute(named)
+    let parent = Paths.temporary
     let template = unsafe strdup("\(parent)/cordial-XXXXXX")
     defer { unsafe free(template) }
     guard let template = unsafe template, let made = unsafe mkdtemp(template) else {

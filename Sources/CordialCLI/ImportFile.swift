@@ -14,8 +14,7 @@ final class ImportFile: InputFile {
   /// - Parameter path: The path; `-` for standard input.
   /// - Throws: `InputError` where it cannot be read.
   init(_ path: String) throws {
-    let source = path == "-" ? dup(0) : unsafe open(path, O_RDONLY | O_CLOEXEC)
-    guard source >= 0 else { throw InputError(message: "\(path) cannot be read") }
+    let source = try Input.open(path)
     var facts = stat()
     let isFile =
       unsafe fstat(source, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
@@ -27,7 +26,7 @@ final class ImportFile: InputFile {
     }
     defer { _ = close(source) }
     let copy = try TemporaryInput()
-    try copy.copy(from: source, named: path == "-" ? "Standard input" : path)
+    try Input.eachPortion(of: source, path) { try copy.write($0) }
     (descriptor, count) = try copy.finish()
   }
 
@@ -73,13 +72,12 @@ final class TemporaryInput {
   ///
   /// - Throws: `InputError` where it cannot be created.
   init() throws {
-    let named = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
-    let template = unsafe strdup("\(Paths.absolute(named))/cordial-XXXXXX")
+    let template = unsafe strdup("\(Paths.temporary)/cordial-XXXXXX")
     defer { unsafe free(template) }
     guard let template = unsafe template else { throw InputError(message: "There is no memory") }
     descriptor = unsafe mkstemp(template)
     guard descriptor >= 0 else {
-      throw InputError(message: "No temporary file can be created in \(named)")
+      throw InputError(message: "No temporary file can be created in \(Paths.temporary)")
     }
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     _ = unsafe unlink(template)
@@ -92,25 +90,9 @@ final class TemporaryInput {
   /// Adds bytes.
   ///
   /// - Throws: `InputError` where they cannot be written.
-  func write(_ bytes: [UInt8]) throws {
+  func write(_ bytes: some Sequence<UInt8>) throws {
     buffer += bytes
     if buffer.count >= Self.bufferBytesMax { try flush() }
-  }
-
-  /// Adds what another descriptor has, up to its end.
-  func copy(from source: CInt, named name: String) throws {
-    var portion = [UInt8](repeating: 0, count: 1 << 16)
-    while true {
-      let read = unsafe Glibc.read(source, &portion, portion.count)
-      if read < 0, errno == EINTR { continue }
-      guard read >= 0 else {
-        throw InputError(
-          message: "\(name) cannot be read: \(unsafe String(cString: strerror(errno)))"
-        )
-      }
-      guard read > 0 else { return }
-      try write(Array(portion[..<read]))
-    }
   }
 
   /// Returns the file for reading.

@@ -73,6 +73,12 @@ struct StoreArgument: ParsableArguments {
 
 /// The absolute forms of the paths that a user wrote.
 enum Paths {
+  /// The folder of temporary files: `TMPDIR`, or `/tmp` without it.
+  static var temporary: String {
+    let named = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? ""
+    return named.isEmpty ? "/tmp" : absolute(named)
+  }
+
   static func absolute(_ path: String) -> String {
     guard !path.hasPrefix("/") else { return trimmed(path) }
     guard let folder = unsafe getcwd(nil, 0) else { return path }

@@ -390,7 +390,8 @@ package struct Importer {
     _ = try await client.call("save", ["update": .array(updates), "context": "import"])
   }
 
-  /// Returns the value of a deferred reference; nil where the file has none of its objects.
+  /// Returns the value of a deferred reference; nil where the file has none of the
+  /// referenced objects.
   private mutating func value(_ kind: Kind, of targets: ArraySlice<String>) throws -> JSONValue? {
     var found: [JSONValue] = []
     for target in targets {

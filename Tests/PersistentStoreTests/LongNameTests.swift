@@ -13,7 +13,7 @@ import Testing
           {"name":"x","type":"double","optional":true}]}]}]}]}
     """
 
-  /// What is looked up of a name must not grow with the square of its length.
+  /// The time of a look-up must not grow with the square of the name's length.
   // Evidence: P-054b
   @Test(arguments: ["", "a.", "place.", "place.point."])
   func `is refused`(part: String) async throws {
@@ -41,7 +41,7 @@ import Testing
     ("place.point.", "Task.place.point has no member "),
     ("places.x", "Task has no property places"),
   ])
-  func `is told from the members of the innermost composite`(
+  func `is reported with the innermost composite of its path`(
     name: String,
     message: String
   ) throws {

@@ -17,12 +17,7 @@ import Transport
       defer { isDone.store(true, ordering: .relaxed) }
       for number in 1...100 {
         let path = folder.path + "/s\(number)"
-        let listener = try await UnixSocketListener(
-          path: path,
-          loop: loop,
-          owner: IdleOwner(),
-          stuckSecondsMax: 1
-        )
+        let listener = try await IdleOwner.listen(at: path, on: loop)
         var facts = stat()
         #expect(unsafe stat(path, &facts) == 0)
         #expect(facts.st_mode & 0o777 == 0o600)

@@ -12,6 +12,14 @@ final class IdleOwner: ByteChannelOwner {
   func becameWritable(_ channel: ByteChannel) {}
   func gaveUp(on channel: ByteChannel, unacceptedBytes: Int) {}
   func closed(_ channel: ByteChannel) {}
+
+  /// Listens at a path for a new owner.
+  static func listen(
+    at path: String,
+    on loop: TransportLoop
+  ) async throws(TransportError) -> UnixSocketListener {
+    try await UnixSocketListener(path: path, loop: loop, owner: IdleOwner(), stuckSecondsMax: 1)
+  }
 }
 
 @Suite struct `A socket on which another process listens` {
@@ -22,12 +30,7 @@ final class IdleOwner: ByteChannelOwner {
       let folder = try TestFolder()
       let path = folder.path + "/s"
       let loop = TransportLoop()
-      let first = try await UnixSocketListener(
-        path: path,
-        loop: loop,
-        owner: IdleOwner(),
-        stuckSecondsMax: 1
-      )
+      let first = try await IdleOwner.listen(at: path, on: loop)
       var facts = stat()
       #expect(unsafe stat(path, &facts) == 0)
       let inode = facts.st_ino
@@ -39,12 +42,7 @@ final class IdleOwner: ByteChannelOwner {
       limit.rlim_max = limit.rlim_cur
       #expect(unsafe setrlimit(resource, &limit) == 0)
       do throws(TransportError) {
-        _ = try await UnixSocketListener(
-          path: path,
-          loop: loop,
-          owner: IdleOwner(),
-          stuckSecondsMax: 1
-        )
+        _ = try await IdleOwner.listen(at: path, on: loop)
         Issue.record("It listens without a descriptor")
       } catch {
         #expect(error.code == .tooFewDescriptors)

@@ -413,7 +413,7 @@ private enum TestStoreFolder {
     let cache =
       variable("XDG_CACHE_HOME").flatMap { $0.hasPrefix("/") ? $0 : nil }
       ?? variable("HOME").map { $0 + "/.cache" }
-    var path = cache ?? "\(Paths.absolute(variable("TMPDIR") ?? "/tmp"))/cordial-\(getuid())"
+    var path = cache ?? "\(Paths.temporary)/cordial-\(getuid())"
     unsafe mkdir(path, 0o700)
     // Other users can create the folder, or a link, in the folder for temporary files.
     guard cache != nil || isOwn(path) else {

@@ -82,22 +82,59 @@ struct Save: AsyncParsableCommand {
 
 /// The bytes of files and of standard input.
 enum Input {
+  /// Opens a file for reading.
+  ///
+  /// - Parameter path: The path; `-` for standard input.
+  /// - Returns: A descriptor, which the caller closes.
+  /// - Throws: `InputError` where it cannot be opened.
+  static func open(_ path: String) throws -> CInt {
+    let descriptor =
+      path == "-"
+      ? fcntl(0, F_DUPFD_CLOEXEC, 0) : unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw unreadable(path) }
+    return descriptor
+  }
+
+  /// Returns the bytes of a file.
+  ///
+  /// - Parameter path: The path; `-` for standard input.
+  /// - Returns: The bytes.
+  /// - Throws: `InputError` where they cannot be read.
   static func read(_ path: String) throws -> [UInt8] {
-    let handle = path == "-" ? dup(0) : unsafe open(path, O_RDONLY | O_CLOEXEC)
-    guard handle >= 0 else { throw InputError(message: "\(path) cannot be read") }
-    defer { _ = close(handle) }
+    let descriptor = try open(path)
+    defer { _ = close(descriptor) }
     var content: [UInt8] = []
+    try eachPortion(of: descriptor, path) { content += $0 }
+    return content
+  }
+
+  /// Reads a descriptor up to its end.
+  ///
+  /// - Parameters:
+  ///   - descriptor: The descriptor.
+  ///   - path: Its path, for errors.
+  ///   - body: Called with the next bytes.
+  /// - Throws: `InputError` where they cannot be read; the errors of the body.
+  static func eachPortion(
+    of descriptor: CInt,
+    _ path: String,
+    _ body: (ArraySlice<UInt8>) throws -> Void
+  ) throws {
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
     while true {
-      let count = unsafe Glibc.read(handle, &buffer, buffer.count)
+      let count = unsafe Glibc.read(descriptor, &buffer, buffer.count)
       if count < 0, errno == EINTR { continue }
-      guard count >= 0 else {
-        let why = unsafe String(cString: strerror(errno))
-        throw InputError(message: "\(path == "-" ? "Standard input" : path) cannot be read: \(why)")
-      }
-      guard count > 0 else { return content }
-      content += buffer[..<count]
+      guard count >= 0 else { throw unreadable(path) }
+      guard count > 0 else { return }
+      try body(buffer[..<count])
     }
+  }
+
+  private static func unreadable(_ path: String) -> InputError {
+    let why = unsafe String(cString: strerror(errno))
+    return InputError(
+      message: "\(path == "-" ? "Standard input" : path) cannot be read: \(why)"
+    )
   }
 }
 

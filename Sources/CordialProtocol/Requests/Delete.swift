@@ -34,7 +34,9 @@ package struct DeleteCall: Call {
       WriteFields.dryRunResult,
     ]),
     example: ["ids": ["Package/p7"], "returning": "ids"],
-    errors: [.objectNotFound, .deleteDenied, .predicateInvalid, .invalidIdentifier]
+    errors: [
+      .objectNotFound, .deleteDenied, .predicateInvalid, .invalidIdentifier, .limitExceeded,
+    ]
   )
 
   package init(_ params: Params) throws(RPCError) {

@@ -59,8 +59,8 @@ package struct RevertParams: Sendable {
       ]),
       example: ["count": 1, "dryRun": true],
       errors: [
-        .saveConflict, .historyExpired, .uniquenessViolation, .validationFailed, .storeFull,
-        .storeReadOnly, .storeBusy,
+        .saveConflict, .historyExpired, .uniquenessViolation, .validationFailed, .limitExceeded,
+        .storeFull, .storeReadOnly, .storeBusy,
       ]
     )
   }

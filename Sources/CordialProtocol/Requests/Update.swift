@@ -44,7 +44,7 @@ package struct UpdateCall: Call {
     ],
     errors: [
       .unknownEntity, .unknownProperty, .predicateInvalid, .validationFailed, .objectNotFound,
-      .uniquenessViolation, .storeFull, .storeReadOnly, .storeBusy,
+      .uniquenessViolation, .limitExceeded, .storeFull, .storeReadOnly, .storeBusy,
     ]
   )
 
