@@ -69,6 +69,8 @@ final class WriterQueue: Sendable {
     var lines: [Int: Deque<Work>] = [:]
     /// The sources with requests in lines, in the order of their turns.
     var turns: Deque<Int> = []
+    /// The source of the last group, where that was a save by predicate.
+    var lastReader: Int?
     /// Whether the queue performs requests, or a caller a save.
     var isRunning = false
     var isClosed = false
@@ -110,6 +112,9 @@ final class WriterQueue: Sendable {
     mutating func takeGroup() -> [Work] {
       var group = first.map(\.work)
       first.removeAll(keepingCapacity: true)
+      // Others may have arrived during its save by predicate.
+      if let lastReader, turns.first == lastReader { turns.append(turns.removeFirst()) }
+      lastReader = nil
       while group.count < WriterQueue.groupMax, let source = turns.popFirst() {
         guard let work = lines[source]?.first else { continue }
         guard !work.readsPredicate || group.isEmpty else {
@@ -119,7 +124,10 @@ final class WriterQueue: Sendable {
         group.append(work)
         lines[source]?.removeFirst()
         if lines[source]?.isEmpty ?? true { lines[source] = nil } else { turns.append(source) }
-        if work.readsPredicate { break }
+        if work.readsPredicate {
+          lastReader = source
+          break
+        }
       }
       return group
     }

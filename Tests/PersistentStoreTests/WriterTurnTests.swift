@@ -71,6 +71,26 @@ import Testing
     #expect(Array(names.prefix(5)) == ["update 1", "insert", "insert", "insert", "other update"])
     #expect(Array(names.dropFirst(5)) == (2...8).map { "update \($0)" })
   }
+
+  /// A save that arrives during a write by predicate waits for that one only.
+  // Evidence: P-017g
+  @Test func `let a save that arrives meanwhile precede the next write by predicate`() throws {
+    let test = try TestStore(TestModels.todo)
+    defer { withExtendedLifetime(test) {} }
+    let store = test.store
+    let endings = Endings(expected: 4)
+    let (hasBegun, isHeld) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    store.save(update(of: 1)) { _ in
+      hasBegun.signal()
+      isHeld.wait()
+      endings.add("update 1")
+    }
+    for number in 2...3 { store.save(update(of: 1)) { _ in endings.add("update \(number)") } }
+    hasBegun.wait()
+    store.save(try insert(of: 2)) { _ in endings.add("insert") }
+    isHeld.signal()
+    #expect(endings.wait() == ["update 1", "insert", "update 2", "update 3"])
+  }
 }
 
 extension Result {
