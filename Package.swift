@@ -139,7 +139,7 @@ let package = Package(
       ]
     ),
     .module("CordialFoundation", uses: ["Cordial", "CordialValues"]),
-    .module("Porting", uses: ["Cordial", "JSON", "ObjectModel"]),
+    .module("Porting", uses: ["Cordial", "JSON", "ObjectModel", "SQLite"]),
     .module(
       "CordialEmbedded",
       uses: [

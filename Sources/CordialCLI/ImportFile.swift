@@ -1,10 +1,9 @@
 import Glibc
-import PersistentStore
 import Porting
 
 /// The file of an import.
 ///
-/// What is no file, such as a pipe, is copied to a temporary one first.
+/// Input that is not a regular file, such as a pipe, is copied to a temporary file first.
 final class ImportFile: InputFile {
   let count: Int
   private let descriptor: CInt
@@ -18,7 +17,8 @@ final class ImportFile: InputFile {
     var facts = stat()
     let isFile =
       unsafe fstat(source, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
-      && lseek(source, 0, SEEK_CUR) == 0
+      // Files below /proc have no size, and a shell may have read a part.
+      && facts.st_size > 0 && lseek(source, 0, SEEK_CUR) == 0
     guard !isFile else {
       descriptor = source
       count = Int(facts.st_size)
@@ -123,28 +123,5 @@ final class TemporaryInput {
     }
     count += buffer.count
     buffer.removeAll(keepingCapacity: true)
-  }
-}
-
-/// What an import remembers, in a temporary file.
-final class ScratchIndex: ImportIndex {
-  private let table: ScratchTable
-
-  init() throws { table = try ScratchTable() }
-
-  func first(_ table: ImportTable, _ key: String) throws -> String? {
-    try self.table.first(table.rawValue, key)
-  }
-
-  func add(_ table: ImportTable, _ key: String, _ text: String) throws {
-    try self.table.add(table.rawValue, key, text)
-  }
-
-  func take(_ table: ImportTable, _ key: String, max: Int) throws -> [String] {
-    try self.table.take(table.rawValue, key, max: max)
-  }
-
-  func keys(_ table: ImportTable, max: Int) throws -> [String] {
-    try self.table.keys(table.rawValue, max: max)
   }
 }

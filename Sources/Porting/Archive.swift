@@ -26,7 +26,11 @@ package enum Archive {
     package let range: Range<Int>
 
     /// The content of a store, line by line, from the second line on.
-    package var content: InputLines { InputLines(lines, in: range, firstNumber: 2) }
+    ///
+    /// A row may have any values that SQLite stores.
+    package var content: InputLines {
+      InputLines(lines, in: range, firstNumber: 2, lineBytesMax: 1 << 30)
+    }
   }
 
   // MARK: Writing

@@ -184,23 +184,14 @@ extension Importer {
           "Line \(record.line) has \(record.fields.count) fields, the first line \(header.count)"
         )
       }
-      let ends = [UInt8](repeating: 0x0A, count: record.line - line)
-      line = record.line
-      try write(ends + Array(try object(record, header, entity).text.utf8))
+      // A file may have millions of empty lines.
+      while line < record.line {
+        let count = min(record.line - line, 1 << 16)
+        try write([UInt8](repeating: 0x0A, count: count))
+        line += count
+      }
+      try write(Array(try object(record, header, entity).text.utf8))
     }
-  }
-
-  /// Returns the lines of JSON for comma-separated values of one entity.
-  ///
-  /// - Throws: As `writeLines`.
-  package static func lines(
-    commaSeparated file: any InputFile,
-    of name: String,
-    for client: ClientConnection
-  ) async throws -> [UInt8] {
-    var lines: [UInt8] = []
-    try await writeLines(commaSeparated: file, of: name, for: client) { lines += $0 }
-    return lines
   }
 
   private static func isColumn(_ name: String, of entity: EntityDescription) -> Bool {

@@ -17,6 +17,8 @@ extension CommaSeparated {
     }
 
     private static let portionBytes = 1 << 20
+    /// More fields than an entity can have properties.
+    private static let fieldsMax = 10_000
 
     private let file: any InputFile
     private var portion: [UInt8] = []
@@ -121,6 +123,9 @@ extension CommaSeparated {
         throw PortingError(
           "Line \(line): the byte 0x\(digits) is not UTF-8; save the file as UTF-8"
         )
+      }
+      guard fields.count < Self.fieldsMax else {
+        throw PortingError("Line \(line): the record has more than \(Self.fieldsMax) fields")
       }
       let text = String(decoding: field, as: UTF8.self)
       fields.append(Field(text: text, isQuoted: position == .closed))

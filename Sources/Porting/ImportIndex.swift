@@ -1,63 +1,75 @@
-/// What an import remembers of the lines that it has read: texts by keys, which may be in a file,
-/// so that the memory does not grow with the lines.
-package protocol ImportIndex: AnyObject {
+import SQLite
+
+/// What an import remembers of the lines that it has read: texts by keys, in a temporary file, so
+/// that the memory does not grow with the lines.
+///
+/// Keys are equal if their bytes are.
+final class ImportIndex {
+  /// A table of what an import remembers.
+  enum Table: Int {
+    /// The stored ID of each imported object, by its ID in the file.
+    case stored
+    /// The objects that wait for objects that they require, by their IDs.
+    case waiting
+    /// The ID that a waiting object lacks, directly or because another object lacks it, by the ID
+    /// of the waiting object.
+    case lacking
+    /// The IDs of the waiting objects, by the ID for which each of them waits.
+    case waiters
+    /// The IDs of the objects that are staged and for which others wait, by their positions on a
+    /// stack.
+    case awaited
+    /// The references to objects that come later in the file, under one key.
+    case deferred
+    /// The referenced IDs that are not in the file.
+    case unknown
+  }
+
+  private let scratch: ScratchTable
+
+  /// Creates an empty index.
+  ///
+  /// - Throws: `PortingError` where no temporary file can be created.
+  init() throws { scratch = try Self.reporting { try ScratchTable() } }
+
   /// Returns the first text of a key; nil without one.
-  func first(_ table: ImportTable, _ key: String) throws -> String?
+  func first(_ table: Table, _ key: String) throws -> String? {
+    try Self.reporting { try scratch.first(table.rawValue, key) }
+  }
 
   /// Adds a text after the others of a key.
-  func add(_ table: ImportTable, _ key: String, _ text: String) throws
+  func add(_ table: Table, _ key: String, _ text: String) throws {
+    try Self.reporting { try scratch.add(table.rawValue, key, text) }
+  }
 
   /// Removes and returns the first texts of a key.
   ///
   /// - Parameters:
   ///   - table: The table.
   ///   - key: The key.
-  ///   - max: The number of texts at most.
+  ///   - max: The maximum number of texts.
   /// - Returns: The texts, in the order in which they were added.
-  /// - Throws: The errors of the index.
-  func take(_ table: ImportTable, _ key: String, max: Int) throws -> [String]
+  /// - Throws: `PortingError` where the temporary file cannot be used.
+  func take(_ table: Table, _ key: String, max: Int) throws -> [String] {
+    try Self.reporting { try scratch.take(table.rawValue, key, max: max) }
+  }
+
+  /// Replaces the texts of a key with one.
+  func set(_ table: Table, _ key: String, _ text: String) throws {
+    _ = try take(table, key, max: .max)
+    try add(table, key, text)
+  }
 
   /// Returns the keys of a table, at most so many.
-  func keys(_ table: ImportTable, max: Int) throws -> [String]
-}
-
-/// A table of what an import remembers.
-package enum ImportTable: Int, CaseIterable, Sendable {
-  /// The stored ID of each imported object, by its ID in the file.
-  case stored
-  /// The objects that wait for objects that they require, by their IDs.
-  case waiting
-  /// The IDs of the waiting objects, by the ID for which each of them waits.
-  case waiters
-  /// The IDs of the objects that are staged and for which others wait, under one key.
-  case awaited
-  /// The references to objects that come later in the file, under one key.
-  case deferred
-  /// The referenced IDs that are not in the file.
-  case unknown
-}
-
-/// An index in memory, for short files.
-package final class MemoryIndex: ImportIndex {
-  private var tables: [[String: [String]]] = ImportTable.allCases.map { _ in [:] }
-
-  package init() {}
-
-  package func first(_ table: ImportTable, _ key: String) -> String? {
-    tables[table.rawValue][key]?.first
+  func keys(_ table: Table, max: Int) throws -> [String] {
+    try Self.reporting { try scratch.keys(table.rawValue, max: max) }
   }
 
-  package func add(_ table: ImportTable, _ key: String, _ text: String) {
-    tables[table.rawValue][key, default: []].append(text)
-  }
-
-  package func take(_ table: ImportTable, _ key: String, max: Int) -> [String] {
-    guard let texts = tables[table.rawValue][key] else { return [] }
-    tables[table.rawValue][key] = texts.count > max ? Array(texts.dropFirst(max)) : nil
-    return Array(texts.prefix(max))
-  }
-
-  package func keys(_ table: ImportTable, max: Int) -> [String] {
-    Array(tables[table.rawValue].keys.prefix(max))
+  private static func reporting<Result>(_ body: () throws -> Result) throws -> Result {
+    do {
+      return try body()
+    } catch let error as SQLiteError {
+      throw PortingError("The import's temporary file cannot be used: \(error)")
+    }
   }
 }

@@ -79,11 +79,15 @@ package struct Importer {
   private let references: References
   private var required: RequiredReferences
   private let batch: Int
-  private let index: any ImportIndex
+  private let index: ImportIndex
   private let progress: @Sendable (Int) -> Void
   private var inserts: [JSONValue] = []
-  /// The temporary ID of each pending insert, by its ID in the file.
-  private var pending: [String: String] = [:]
+  /// The length of the pending inserts in the file, in bytes.
+  private var insertBytes = 0
+  /// The temporary ID of each pending insert, by the bytes of its ID in the file.
+  ///
+  /// As texts, `é` and `e` with an accent would be equal.
+  private var pending: [[UInt8]: String] = [:]
   /// The deferred references of the pending inserts.
   private var deferred: [Deferred] = []
   private var unknownCount = 0
@@ -99,20 +103,19 @@ package struct Importer {
   ///   - entity: The only entity of the file, nil if the file may have objects of all. If it is
   ///     given, references to objects of other entities name objects of the store.
   ///   - batch: The number of objects in one save.
-  ///   - index: Remembers what was read.
   ///   - progress: Called after each save with the number of objects that were saved.
   /// - Returns: What was imported.
   /// - Throws: `PortingError` with the line and the number of imported objects; `ClientError`; the
-  ///   errors of the file and of the index.
+  ///   errors of the file.
   package static func run(
     _ file: any InputFile,
     into client: ClientConnection,
     of entity: String? = nil,
     batch: Int,
-    index: any ImportIndex = MemoryIndex(),
     progress: @escaping @Sendable (Int) -> Void = { _ in }
   ) async throws -> ImportSummary {
     let model = try ModelDocument.model(from: try await client.call("model", [:]))
+    let index = try ImportIndex()
     var importer = Importer(
       client: client,
       entity: entity,
@@ -134,7 +137,10 @@ package struct Importer {
     var lines = try ObjectLines(file)
     var objects = try next(&lines)
     while true {
-      for object in objects { try add(object) }
+      for object in objects {
+        try add(object)
+        if isFull { try await save() }
+      }
       try stageReleased()
       guard !inserts.isEmpty else {
         guard !objects.isEmpty else { break }
@@ -142,23 +148,42 @@ package struct Importer {
         continue
       }
       let last = objects.last?.line
-      let save: JSONValue = ["insert": .array(inserts), "context": "import"]
-      let client = client
+      let (client, save) = (client, pendingSave)
       async let answer = client.call("save", save)
       // The next lines are read while these are saved. Their errors are reported after the save.
       let following = Result { try lines.next(batch) }
       do {
         try record(try await answer)
       } catch let error as ClientError {
-        let place = last.map { "that ends at line \($0)" } ?? "of objects that have waited"
-        throw PortingError(
-          "The save \(place) failed, \(imported) objects are imported: \(error.message)"
-        )
+        throw failure(error, last)
       }
       objects = try addingCount(following)
     }
     try await saveRest()
     try await link()
+  }
+
+  /// Whether the pending inserts are too long for others to follow.
+  ///
+  /// Those of one portion of the file are not; the objects that they release may be.
+  private var isFull: Bool { insertBytes > 2 * ObjectLines.portionBytesMax }
+
+  private var pendingSave: JSONValue { ["insert": .array(inserts), "context": "import"] }
+
+  /// Saves the pending inserts.
+  private mutating func save() async throws {
+    do {
+      try record(try await client.call("save", pendingSave))
+    } catch let error as ClientError {
+      throw failure(error, nil)
+    }
+  }
+
+  private func failure(_ error: ClientError, _ lastLine: Int?) -> PortingError {
+    let save = lastLine.map { "that ends at line \($0)" } ?? "of objects that have waited"
+    return PortingError(
+      "The save \(save) failed, \(imported) objects are imported: \(error.message)"
+    )
   }
 
   /// Saves the objects that require objects outside the file, which the store may refuse.
@@ -167,9 +192,7 @@ package struct Importer {
     guard !rest.isEmpty else { return }
     try stage(rest)
     do {
-      try record(
-        try await client.call("save", ["insert": .array(inserts), "context": "import"])
-      )
+      try record(try await client.call("save", pendingSave))
     } catch {
       throw PortingError(
         "\(rest.count) objects, the first in line \(rest[0].line), require objects that are not in "
@@ -210,21 +233,19 @@ package struct Importer {
         "Line \(object.line) has neither an id nor an entity; \(imported) objects are imported"
       )
     }
-    // A call of a method would access all of `self` while `required` changes.
     let (only, index) = (self.entity, self.index)
-    let released = try required.add(object, of: entity) { target in
-      if pending[target] != nil || Self.isStored(target, only: only) { return true }
-      return try index.first(.stored, target) != nil
+    let released = try required.add(object, of: entity, max: batch) { target in
+      try Self.isKnown(target, pending, index, only: only)
     }
     try stage(released)
   }
 
   /// Stages the objects that wait for staged ones, up to the size of a save.
   private mutating func stageReleased() throws {
-    while inserts.count < batch {
-      let released = try required.nextReleased { target in
-        try pending[target] != nil || Self.isStored(target, only: entity)
-          || index.first(.stored, target) != nil
+    let (only, index) = (self.entity, self.index)
+    while inserts.count < batch, !isFull {
+      let released = try required.nextReleased(max: batch - inserts.count) { target in
+        try Self.isKnown(target, pending, index, only: only)
       }
       guard let released else { return }
       try stage(released)
@@ -243,7 +264,9 @@ package struct Importer {
     if let values = object["values"], !values.isNull, values.members == nil {
       return "has values that are not an object"
     }
-    if let id = object["id"]?.string, try pending[id] != nil || index.first(.stored, id) != nil {
+    if let id = object["id"]?.string,
+      try pending[Array(id.utf8)] != nil || index.first(.stored, id) != nil
+    {
       return "has the id \(id) of an earlier line"
     }
     return nil
@@ -257,7 +280,7 @@ package struct Importer {
     }
     for (object, temporary) in zip(objects, temporaries) {
       guard let id = object.id else { continue }
-      pending[id] = temporary
+      pending[Array(id.utf8)] = temporary
       try required.staged(id)
     }
     for (object, temporary) in zip(objects, temporaries) {
@@ -273,7 +296,21 @@ package struct Importer {
         }
       }
       inserts.append(["id": .string(temporary), "values": .object(values)])
+      insertBytes += object.range.count
     }
+  }
+
+  /// Returns whether a reference names an object that is saved, or is in the next save.
+  ///
+  /// It is static, as a method would read all of `self` while `required` changes.
+  private static func isKnown(
+    _ target: String,
+    _ pending: [[UInt8]: String],
+    _ index: ImportIndex,
+    only: String?
+  ) throws -> Bool {
+    try pending[Array(target.utf8)] != nil || isStored(target, only: only)
+      || index.first(.stored, target) != nil
   }
 
   /// Returns whether a reference names an object of the store rather than one of the file.
@@ -303,7 +340,7 @@ package struct Importer {
     var found: [JSONValue] = []
     var missing: [String] = []
     for target in targets {
-      if let id = try pending[target] ?? index.first(.stored, target) {
+      if let id = try pending[Array(target.utf8)] ?? index.first(.stored, target) {
         found.append(.string(id))
       } else if Self.isStored(target, only: entity) {
         found.append(.string(target))
@@ -342,7 +379,8 @@ package struct Importer {
       uniquingKeysWith: { first, _ in first }
     )
     for (id, temporary) in pending {
-      if let stored = ids[temporary] { try index.add(.stored, id, stored) }
+      guard let stored = ids[temporary] else { continue }
+      try index.add(.stored, String(decoding: id, as: UTF8.self), stored)
     }
     for reference in deferred {
       let object = ids[reference.object] ?? reference.object
@@ -358,6 +396,7 @@ package struct Importer {
     deferred = []
     imported += inserts.count
     inserts = []
+    insertBytes = 0
     pending = [:]
     progress(imported)
   }
@@ -365,6 +404,7 @@ package struct Importer {
   /// Saves the references to objects that came later in the file.
   private mutating func link() async throws {
     var updates: [JSONValue] = []
+    var bytes = 0
     var byObject: [String: Int] = [:]
     while case let texts = try index.take(.deferred, "", max: batch), !texts.isEmpty {
       for text in texts {
@@ -377,11 +417,13 @@ package struct Importer {
           updates[known] = ["id": .string(object), "values": .object(members)]
           continue
         }
-        if updates.count >= batch {
+        if updates.count >= batch || bytes > ObjectLines.portionBytesMax {
           _ = try await client.call("save", ["update": .array(updates), "context": "import"])
           updates = []
+          bytes = 0
           byObject = [:]
         }
+        bytes += text.utf8.count
         byObject[object] = updates.count
         updates.append(["id": .string(object), "values": [property: value]])
       }

@@ -34,6 +34,7 @@ package struct InputLines {
   private static let portionBytes = 1 << 20
 
   private let file: any InputFile
+  private let lineBytesMax: Int
   /// The offset after the last byte to read.
   private let end: Int
   /// The bytes that were read, from `offset` of the file on.
@@ -48,8 +49,15 @@ package struct InputLines {
   ///   - file: The file.
   ///   - range: The part of the file; nil for all of it.
   ///   - firstNumber: The number of the first line.
-  package init(_ file: any InputFile, in range: Range<Int>? = nil, firstNumber: Int = 1) {
+  ///   - lineBytesMax: The maximum length of a line, in bytes.
+  package init(
+    _ file: any InputFile,
+    in range: Range<Int>? = nil,
+    firstNumber: Int = 1,
+    lineBytesMax: Int = InputLines.lineBytesMax
+  ) {
     self.file = file
+    self.lineBytesMax = lineBytesMax
     end = range?.upperBound ?? file.count
     offset = range?.lowerBound ?? 0
     number = firstNumber - 1
@@ -68,8 +76,8 @@ package struct InputLines {
         number += 1
         return Line(number: number, offset: offset + start, bytes: Array(buffer[start..<lineEnd]))
       }
-      guard buffer.count - start <= Self.lineBytesMax else {
-        throw PortingError("Line \(number + 1) is longer than \(Self.lineBytesMax) bytes")
+      guard buffer.count - start <= lineBytesMax else {
+        throw PortingError("Line \(number + 1) is longer than \(lineBytesMax) bytes")
       }
       searched = buffer.count - start
       try readPortion()

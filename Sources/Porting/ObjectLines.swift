@@ -8,7 +8,7 @@ struct ObjectLines {
   struct Object {
     /// The number of the line.
     let line: Int
-    /// Where the object is in the file, with its binary values.
+    /// The bytes of the object in the file, with its binary values.
     let range: Range<Int>
     let object: JSONValue
 
@@ -16,7 +16,7 @@ struct ObjectLines {
   }
 
   /// The length of the lines of one portion, in bytes: their values take some times as much.
-  private static let portionBytesMax = 4 << 20
+  static let portionBytesMax = 4 << 20
 
   private var lines: InputLines
   private let isArchive: Bool
@@ -36,7 +36,7 @@ struct ObjectLines {
   ///
   /// - Parameters:
   ///   - file: The file.
-  ///   - range: Where the object is.
+  ///   - range: The bytes of the object in the file.
   ///   - line: The number of its line.
   /// - Returns: The object.
   /// - Throws: `PortingError` where the file has changed; the errors of the file.
@@ -62,28 +62,26 @@ struct ObjectLines {
     var first: Int?
     while objects.count < count, bytes < Self.portionBytesMax, let line = try lines.next() {
       guard !line.bytes.isEmpty else { continue }
-      bytes += line.bytes.count
       let object: JSONValue
       do {
         object = try JSONParser.parse(line.bytes.span)
       } catch {
         throw PortingError("Line \(line.number): \(error.message)")
       }
+      // Without them a portion may have no object, which would be the end.
+      if isArchive, Self.isFrame(object) { continue }
+      bytes += line.bytes.count
       let start = first ?? line.offset
       let end = line.offset + line.bytes.count
-      if isArchive {
-        let isEnd = object["objects"] != nil && object["digest"] != nil
-        if isEnd || object["archive"] != nil { continue }
-        if let value = object["binary"], let property = object["property"]?.string {
-          guard end - start <= InputLines.lineBytesMax else {
-            throw PortingError("The object of line \(line.number) is too long")
-          }
-          values.append(JSONMember(property, value))
-          first = start
-          // An object is not cut off from its values.
-          bytes = min(bytes, Self.portionBytesMax - 1)
-          continue
+      if isArchive, let value = object["binary"], let property = object["property"]?.string {
+        guard end - start <= InputLines.lineBytesMax else {
+          throw PortingError("The object of line \(line.number) is too long")
         }
+        values.append(JSONMember(property, value))
+        first = start
+        // An object is not cut off from its values.
+        bytes = min(bytes, Self.portionBytesMax - 1)
+        continue
       }
       objects.append(
         Object(line: line.number, range: start..<end, object: Self.adding(values, to: object))
@@ -92,6 +90,11 @@ struct ObjectLines {
       first = nil
     }
     return objects
+  }
+
+  /// Returns whether a line is the first or the last one of an archive.
+  private static func isFrame(_ object: JSONValue) -> Bool {
+    object["archive"] != nil || object["objects"] != nil && object["digest"] != nil
   }
 
   private static func adding(_ values: [JSONMember], to object: JSONValue) -> JSONValue {

@@ -4,19 +4,24 @@ import ObjectModel
 /// The objects of a file that wait until all objects that they require have been read.
 ///
 /// Objects that require one another, in whatever circle, are released together, so that one save
-/// stores them. The index has the waiting objects, by their places in the file.
+/// stores them. The index has the waiting objects, by their byte ranges in the file.
 struct RequiredReferences {
-  /// The maximum number of objects that one save must store together.
+  /// The maximum number of objects that one save must store together, and of waiting objects that
+  /// one object requires, directly or not, while none of them can be released.
   private static let groupMax = 100_000
+  /// The maximum length of these objects in the file, in bytes: a save is one message.
+  private static let groupBytesMax = InputLines.lineBytesMax
 
   /// The required relationships by entity, in the order of the model.
   private let required: [String: [String]]
   private let file: any InputFile
-  private let index: any ImportIndex
+  private let index: ImportIndex
   /// Whether an object has waited.
   private var hasWaiting = false
+  /// The number of IDs in the table `awaited`, a stack.
+  private var awaitedCount = 0
 
-  init(_ model: Model, _ file: any InputFile, _ index: any ImportIndex) {
+  init(_ model: Model, _ file: any InputFile, _ index: ImportIndex) {
     required = Dictionary(
       uniqueKeysWithValues: model.entities.map { entity in
         let names = entity.relationships.filter {
@@ -34,6 +39,7 @@ struct RequiredReferences {
   /// - Parameters:
   ///   - object: The object.
   ///   - entity: The name of its entity.
+  ///   - max: The number of objects after which the others are left for `nextReleased`.
   ///   - isKnown: Returns whether an object of the file is saved, or is in the next save.
   /// - Returns: The objects that can be saved now, together.
   /// - Throws: `PortingError` for an ID that another waiting object has, and for too many objects
@@ -41,6 +47,7 @@ struct RequiredReferences {
   mutating func add(
     _ object: ObjectLines.Object,
     of entity: String,
+    max: Int,
     isKnown: (String) throws -> Bool
   ) throws -> [ObjectLines.Object] {
     let targets = (required[entity] ?? []).flatMap { name -> [String] in
@@ -54,62 +61,132 @@ struct RequiredReferences {
     guard try !targets.allSatisfy(isKnown) else { return [object] }
     hasWaiting = true
     try index.add(.waiting, id, Waiting(object, targets).text)
-    return try release(id, isKnown)
+    return try release(id, max: max, isKnown)
   }
 
   /// Records that an object is staged, so that the objects that wait for it can be released.
-  func staged(_ id: String) throws {
-    if hasWaiting, try index.first(.waiters, id) != nil { try index.add(.awaited, "", id) }
+  mutating func staged(_ id: String) throws {
+    guard hasWaiting, try index.first(.waiters, id) != nil else { return }
+    try index.add(.awaited, "\(awaitedCount)", id)
+    awaitedCount += 1
   }
 
   /// Returns the next objects that can be saved together, because what they wait for is staged.
   ///
-  /// - Parameter isKnown: Returns whether an object of the file is saved, or is in the next save.
+  /// The objects that wait for the object which was staged last come first, so that the objects of
+  /// a long chain are released one after the other.
+  ///
+  /// - Parameters:
+  ///   - max: The number of objects after which the others are left for the next call.
+  ///   - isKnown: Returns whether an object of the file is saved, or is in the next save.
   /// - Returns: The objects; nil where no more objects can be released.
   /// - Throws: As `add`.
-  func nextReleased(isKnown: (String) throws -> Bool) throws -> [ObjectLines.Object]? {
-    while hasWaiting, let target = try index.first(.awaited, "") {
+  mutating func nextReleased(
+    max: Int,
+    isKnown: (String) throws -> Bool
+  ) throws -> [ObjectLines.Object]? {
+    while awaitedCount > 0, let target = try index.first(.awaited, "\(awaitedCount - 1)") {
       while let waiter = try index.take(.waiters, target, max: 1).first {
         guard try index.first(.waiting, waiter) != nil else { continue }
-        let released = try release(waiter, isKnown)
+        let released = try release(waiter, max: max, isKnown)
         if !released.isEmpty { return released }
       }
-      _ = try index.take(.awaited, "", max: 1)
+      awaitedCount -= 1
+      _ = try index.take(.awaited, "\(awaitedCount)", max: 1)
     }
     return nil
   }
 
-  /// Releases an object with everything that it requires, if all of that has been read.
+  /// Releases what an object requires, and then the object itself, if all of that has been read.
+  ///
+  /// It searches the strongly connected components of the waiting objects, as Tarjan does, which
+  /// finds each of them after those that it requires.
+  ///
+  /// - Parameters:
+  ///   - id: The ID of a waiting object that no table of waiters has.
+  ///   - max: The number of objects after which the others are left to wait.
+  ///   - isKnown: Returns whether an object of the file is saved, or is in the next save.
+  /// - Returns: The objects that can be saved now, together; none where the object has to wait.
+  /// - Throws: As `add`.
   private func release(
     _ id: String,
+    max: Int,
     _ isKnown: (String) throws -> Bool
   ) throws -> [ObjectLines.Object] {
-    var group: [(id: String, place: Waiting)] = []
-    var seen: Set<String> = [id]
-    var open = [id]
-    while let next = open.popLast() {
-      guard let place = try waiting(next) else { continue }
-      group.append((next, place))
-      guard group.count <= Self.groupMax else {
-        throw PortingError(
-          "More than \(Self.groupMax) objects require one another, the first in line "
-            + "\(group[0].place.line); one save cannot store them"
-        )
-      }
-      for target in place.requires where !seen.contains(target) {
-        if try isKnown(target) { continue }
-        guard try index.first(.waiting, target) != nil else {
-          try index.add(.waiters, target, id)
-          return []
+    guard let root = try waiting(id) else { return [] }
+    var search = ComponentSearch(id, root)
+    var released: [ObjectLines.Object] = []
+    var bytes = 0
+    while let target = search.nextTarget() {
+      switch target {
+      case .component(let ids, let ranges):
+        bytes += ranges.reduce(0) { $0 + $1.count }
+        released += try remove(ids, ranges)
+        guard released.count >= max || bytes >= ObjectLines.portionBytesMax else { continue }
+        // Each object of the path waits for the next one, so that no path is followed twice.
+        for (waiter, awaited) in zip(search.path, search.path.dropFirst() + ids.prefix(1)) {
+          try index.add(.waiters, awaited, waiter)
         }
-        seen.insert(target)
-        open.append(target)
+        return released
+      case .object(let target, let requiring):
+        if try isKnown(target) { continue }
+        guard let range = try waiting(target) else {
+          if requiring != id { try index.set(.lacking, requiring, target) }
+          try wait(id, for: target)
+          return released
+        }
+        // What another object lacks need not be searched again.
+        if let lacked = try lacking(target, isKnown) {
+          try wait(id, for: lacked)
+          return released
+        }
+        search.enter(target, range)
+        guard search.openCount <= Self.groupMax else { throw Self.tooMany(root) }
       }
     }
-    return try group.sorted { $0.place.line < $1.place.line }.map { id, place in
-      _ = try index.take(.waiting, id, max: 1)
-      return try place.object(of: file)
+    return released
+  }
+
+  /// Removes the objects of a component, and returns them in the order of their lines.
+  private func remove(_ ids: [String], _ ranges: [Waiting]) throws -> [ObjectLines.Object] {
+    let lines = ranges.sorted { $0.line < $1.line }
+    guard lines.reduce(0, { $0 + $1.count }) <= Self.groupBytesMax else {
+      throw Self.tooMany(lines[0])
     }
+    for id in ids {
+      _ = try index.take(.waiting, id, max: 1)
+      _ = try index.take(.lacking, id, max: 1)
+    }
+    return try lines.map { try $0.object(of: file) }
+  }
+
+  private static func tooMany(_ first: Waiting) -> PortingError {
+    PortingError(
+      "The object of line \(first.line) can only be saved together with more than \(groupMax) "
+        + "objects or \(groupBytesMax) bytes, or after so many objects, too many for an import"
+    )
+  }
+
+  /// Returns the ID for which a waiting object waits, where that has not been read yet.
+  ///
+  /// What an object lacked may wait itself since. The IDs that follow come later in the file, so
+  /// that they form no circle.
+  private func lacking(_ id: String, _ isKnown: (String) throws -> Bool) throws -> String? {
+    guard let first = try index.first(.lacking, id) else { return nil }
+    var target = first
+    while try index.first(.waiting, target) != nil {
+      guard let next = try index.first(.lacking, target) else { return nil }
+      target = next
+    }
+    guard try !isKnown(target) else { return nil }
+    if target != first { try index.set(.lacking, id, target) }
+    return target
+  }
+
+  /// Lets an object wait for one that has not been read.
+  private func wait(_ id: String, for target: String) throws {
+    try index.add(.waiters, target, id)
+    try index.set(.lacking, id, target)
   }
 
   /// Returns the objects that still wait at the end of the file: they require objects that are not
@@ -118,49 +195,18 @@ struct RequiredReferences {
   /// - Throws: `PortingError` for too many of them; the errors of the index and of the file.
   func rest() throws -> [ObjectLines.Object] {
     let ids = try index.keys(.waiting, max: Self.groupMax + 1)
-    let places = try ids.compactMap { try waiting($0) }.sorted { $0.line < $1.line }
-    guard ids.count <= Self.groupMax else {
+    let ranges = try ids.compactMap { try waiting($0) }.sorted { $0.line < $1.line }
+    guard ids.count <= Self.groupMax, ranges.reduce(0, { $0 + $1.count }) <= Self.groupBytesMax
+    else {
       throw PortingError(
-        "More than \(Self.groupMax) objects, one of them in line \(places[0].line), require "
-          + "objects that are not in the file"
+        "More than \(Self.groupMax) objects or \(Self.groupBytesMax) bytes of them, one in line "
+          + "\(ranges[0].line), require objects that are not in the file"
       )
     }
-    return try places.map { try $0.object(of: file) }
+    return try ranges.map { try $0.object(of: file) }
   }
 
   private func waiting(_ id: String) throws -> Waiting? {
     try index.first(.waiting, id).flatMap { try Waiting($0) }
-  }
-}
-
-/// The place of a waiting object in its file, and the IDs of the objects that it requires.
-private struct Waiting {
-  let line: Int
-  private let range: Range<Int>
-  let requires: [String]
-
-  init(_ object: ObjectLines.Object, _ requires: [String]) {
-    line = object.line
-    range = object.range
-    self.requires = requires
-  }
-
-  init?(_ text: String) throws {
-    let values = try JSONParser.parse(text).array ?? []
-    guard values.count >= 3, let line = values[0].integer, let first = values[1].integer,
-      let end = values[2].integer
-    else { return nil }
-    self.line = Int(line)
-    range = Int(first)..<Int(end)
-    requires = values.dropFirst(3).compactMap(\.string)
-  }
-
-  var text: String {
-    let numbers = [line, range.lowerBound, range.upperBound].map { JSONValue.integer(Int64($0)) }
-    return JSONValue.array(numbers + requires.map { .string($0) }).text
-  }
-
-  func object(of file: any InputFile) throws -> ObjectLines.Object {
-    try ObjectLines.object(of: file, in: range, line: line)
   }
 }

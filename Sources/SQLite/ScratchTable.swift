@@ -1,5 +1,3 @@
-import SQLite
-
 /// Texts by keys in a temporary file, for work whose memory must not grow with its input.
 ///
 /// SQLite creates the file when the memory of the table is used up, with a name that no other
@@ -18,47 +16,53 @@ package final class ScratchTable {
 
   /// Creates an empty table.
   ///
-  /// - Throws: `StoreError`.
-  package init() throws(StoreError) {
+  /// - Throws: `SQLiteError`.
+  package init() throws {
+    var options = SQLiteQueue.Options()
+    options.isScratch = true
+    options.cacheKiB = Self.cacheKiB
+    let queue = try SQLiteQueue(path: "", options)
+    self.queue = queue
+    (find, insert, list, delete, keys) = try queue.use { db in
+      try db.execute(
+        """
+        CREATE TABLE entry(kind INTEGER, key TEXT, number INTEGER, text TEXT,
+          PRIMARY KEY(kind, key, number)) WITHOUT ROWID
+        """
+      )
+      // One transaction stays open, so that no statement ends with a commit.
+      try db.begin(.immediate)
+      return (
+        try PreparedStatement(
+          db,
+          "SELECT text FROM entry WHERE kind = ? AND key = ? ORDER BY number LIMIT 1"
+        ),
+        try PreparedStatement(db, "INSERT INTO entry VALUES (?, ?, ?, ?)"),
+        try PreparedStatement(
+          db,
+          "SELECT number, text FROM entry WHERE kind = ? AND key = ? ORDER BY number LIMIT ?"
+        ),
+        try PreparedStatement(
+          db,
+          "DELETE FROM entry WHERE kind = ? AND key = ? AND number <= ?"
+        ),
+        try PreparedStatement(db, "SELECT DISTINCT key FROM entry WHERE kind = ? LIMIT ?")
+      )
+    }
+  }
+
+  deinit {
+    // SQLite would roll the transaction back after the last statement has ended, and then call the
+    // hooks of GRDB's connection, which is released by then.
     do {
-      var options = SQLiteQueue.Options()
-      options.isScratch = true
-      options.cacheKiB = Self.cacheKiB
-      let queue = try SQLiteQueue(path: "", options)
-      self.queue = queue
-      (find, insert, list, delete, keys) = try queue.use { db in
-        try db.execute(
-          """
-          CREATE TABLE entry(kind INTEGER, key TEXT, number INTEGER, text TEXT,
-            PRIMARY KEY(kind, key, number)) WITHOUT ROWID
-          """
-        )
-        // No statement waits for the end of a transaction, because nothing is ever rolled back.
-        try db.begin(.immediate)
-        return (
-          try PreparedStatement(
-            db,
-            "SELECT text FROM entry WHERE kind = ? AND key = ? ORDER BY number LIMIT 1"
-          ),
-          try PreparedStatement(db, "INSERT INTO entry VALUES (?, ?, ?, ?)"),
-          try PreparedStatement(
-            db,
-            "SELECT number, text FROM entry WHERE kind = ? AND key = ? ORDER BY number LIMIT ?"
-          ),
-          try PreparedStatement(
-            db,
-            "DELETE FROM entry WHERE kind = ? AND key = ? AND number <= ?"
-          ),
-          try PreparedStatement(db, "SELECT DISTINCT key FROM entry WHERE kind = ? LIMIT ?")
-        )
-      }
+      try queue.use { db in try db.commit() }
     } catch {
-      throw StoreError(any: error)
+      // A commit that fails has ended the transaction, and nobody reads the table any more.
     }
   }
 
   /// Returns the first text of a key; nil without one.
-  package func first(_ kind: Int, _ key: String) throws(StoreError) -> String? {
+  package func first(_ kind: Int, _ key: String) throws -> String? {
     try use {
       defer { find.reset() }
       find.bind(Int64(kind), at: 1)
@@ -68,7 +72,7 @@ package final class ScratchTable {
   }
 
   /// Adds a text after the others of a key.
-  package func add(_ kind: Int, _ key: String, _ text: String) throws(StoreError) {
+  package func add(_ kind: Int, _ key: String, _ text: String) throws {
     try use {
       insert.bind(Int64(kind), at: 1)
       insert.bind(key, at: 2)
@@ -80,7 +84,7 @@ package final class ScratchTable {
   }
 
   /// Removes and returns the first texts of a key, at most so many.
-  package func take(_ kind: Int, _ key: String, max: Int) throws(StoreError) -> [String] {
+  package func take(_ kind: Int, _ key: String, max: Int) throws -> [String] {
     try use {
       defer { list.reset() }
       list.bind(Int64(kind), at: 1)
@@ -103,7 +107,7 @@ package final class ScratchTable {
   }
 
   /// Returns the keys of a kind, at most so many.
-  package func keys(_ kind: Int, max: Int) throws(StoreError) -> [String] {
+  package func keys(_ kind: Int, max: Int) throws -> [String] {
     try use {
       defer { keys.reset() }
       keys.bind(Int64(kind), at: 1)
@@ -114,11 +118,7 @@ package final class ScratchTable {
     }
   }
 
-  private func use<Result>(_ body: () throws -> Result) throws(StoreError) -> Result {
-    do {
-      return try queue.use { _ in try body() }
-    } catch {
-      throw StoreError(any: error)
-    }
+  private func use<Result>(_ body: () throws -> Result) throws -> Result {
+    try queue.use { _ in try body() }
   }
 }

@@ -1,4 +1,5 @@
-import PersistentStore
+import Glibc
+import SQLite
 import TestSeeds
 import Testing
 
@@ -27,6 +28,26 @@ import Testing
       let keys = expected[kind]?.keys.sorted() ?? []
       #expect(try table.keys(kind, max: 100).sorted() == keys, "\(Seeds.repeating(seed))")
       #expect(try table.keys(kind, max: 2).count == min(2, keys.count))
+    }
+  }
+
+  /// A transaction that is open at the end of a connection is rolled back, which calls hooks.
+  ///
+  /// Their objects no longer are then. Here the C library overwrites what is freed.
+  @Test func `can end with what it has`() async {
+    await #expect(processExitsWith: .success) {
+      // Swift does not import malloc.h.
+      let mallopt = unsafe unsafeBitCast(
+        dlsym(nil, "mallopt"),
+        to: (@convention(c) (CInt, CInt) -> CInt).self
+      )
+      let perturb: CInt = -6
+      #expect(mallopt(perturb, 165) == 1)
+      for number in 0..<100 {
+        let table = try ScratchTable()
+        for key in 0..<(number % 10) { try table.add(0, "\(key)", "text") }
+        #expect(try table.keys(0, max: 100).count == number % 10)
+      }
     }
   }
 

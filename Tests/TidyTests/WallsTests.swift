@@ -50,7 +50,7 @@ enum Walls {
       "ObjectModel", "PersistentStore", "Spotlight", "Transport", "XcodeModel", "Logging",
       "ServiceLifecycle", "Synchronization", "Glibc", "DequeModule",
     ],
-    "Porting": ["Cordial", "JSON", "ObjectModel"],
+    "Porting": ["Cordial", "JSON", "ObjectModel", "SQLite"],
     "LiveTable": ["JSON"],
     "CordialCLI": [
       "Cordial", "CordialEmbedded", "CordialService", "CordialProtocol", "JSON", "JSONRPC",

@@ -79,10 +79,8 @@ struct Import: AsyncParsableCommand {
         lines,
         into: client,
         of: commaSeparatedEntity,
-        batch: batch,
-        index: try ScratchIndex()
-      ) {
-        imported in
+        batch: batch
+      ) { imported in
         let rate = Self.rate(imported, began.duration(to: .now))
         Terminal.progress("\(imported) objects, \(rate)/s   ")
       }

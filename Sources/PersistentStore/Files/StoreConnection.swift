@@ -14,9 +14,9 @@ enum StoreConnection {
   private static let writerCacheMax = 16384
   /// The maximum size of a reader's page cache, in KiB.
   ///
-  /// Each reader has a cache. SQLite also sorts so many bytes at once, and a statement cannot stop
-  /// meanwhile. With 64 MiB, scattered rows of a million small objects are read a fifth faster; a
-  /// sort of a million rows is not faster.
+  /// Each reader has a cache. SQLite also sorts up to so many bytes in memory at once, and a
+  /// statement cannot stop meanwhile. With 64 MiB, scattered rows of a million small objects are
+  /// read a fifth faster; a sort of a million rows is not faster.
   private static let readerCacheMax = 2048
 
   /// The user of a connection.

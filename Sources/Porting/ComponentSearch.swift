@@ -1,0 +1,110 @@
+import JSON
+
+/// A search for the strongly connected components of objects that require one another.
+///
+/// It is the algorithm of Tarjan, with its own stack.
+struct ComponentSearch {
+  /// What the search needs next, or has found.
+  enum Next {
+    /// An object that the search has not seen is required by another one. The caller enters it
+    /// unless it is known.
+    case object(String, requiredBy: String)
+    /// The IDs and the ranges of objects that all require one another. What they require was found
+    /// before them, or is known.
+    case component([String], [Waiting])
+  }
+
+  /// An object that is on the path from the first object.
+  private struct Step {
+    let id: String
+    let number: Int
+    let range: Waiting
+    var next = 0
+    /// The lowest number of an open object that the object reaches.
+    var lowest: Int
+  }
+
+  private var steps: [Step] = []
+  /// The objects that are in no component yet, in the order in which they were entered.
+  private var open: [(id: String, range: Waiting)] = []
+  /// The numbers of the open objects, by the bytes of their IDs; nil for those of a component.
+  private var numbers: [[UInt8]: Int?] = [:]
+
+  init(_ id: String, _ range: Waiting) {
+    enter(id, range)
+  }
+
+  /// The IDs of the objects from the first one to the current one; each requires the next.
+  var path: [String] { steps.map(\.id) }
+
+  /// The number of objects that were entered and are in no component yet.
+  var openCount: Int { open.count }
+
+  /// Goes on at an object that the current one requires.
+  mutating func enter(_ id: String, _ range: Waiting) {
+    numbers[Array(id.utf8)] = .some(open.count)
+    steps.append(Step(id: id, number: open.count, range: range, lowest: open.count))
+    open.append((id, range))
+  }
+
+  /// Returns what the search needs or finds next; nil at the end.
+  ///
+  /// - Complexity: O(1), amortized.
+  mutating func nextTarget() -> Next? {
+    while let step = steps.last {
+      let last = steps.count - 1
+      if step.next < step.range.requires.count {
+        steps[last].next += 1
+        let target = step.range.requires[step.next]
+        guard let seen = numbers[Array(target.utf8)] else {
+          return .object(target, requiredBy: step.id)
+        }
+        if let number = seen { steps[last].lowest = min(step.lowest, number) }
+        continue
+      }
+      steps.removeLast()
+      if step.lowest == step.number {
+        let component = open[step.number...]
+        open.removeSubrange(step.number...)
+        for (id, _) in component { numbers[Array(id.utf8)] = .some(nil) }
+        return .component(component.map(\.id), component.map(\.range))
+      }
+      steps[last - 1].lowest = min(steps[last - 1].lowest, step.lowest)
+    }
+    return nil
+  }
+}
+
+/// The byte range of a waiting object in its file, and the IDs of the objects that it requires.
+struct Waiting {
+  let line: Int
+  private let range: Range<Int>
+  /// The length of the range, in bytes.
+  var count: Int { range.count }
+  let requires: [String]
+
+  init(_ object: ObjectLines.Object, _ requires: [String]) {
+    line = object.line
+    range = object.range
+    self.requires = requires
+  }
+
+  init?(_ text: String) throws {
+    let values = try JSONParser.parse(text).array ?? []
+    guard values.count >= 3, let line = values[0].integer, let first = values[1].integer,
+      let end = values[2].integer
+    else { return nil }
+    self.line = Int(line)
+    range = Int(first)..<Int(end)
+    requires = values.dropFirst(3).compactMap(\.string)
+  }
+
+  var text: String {
+    let numbers = [line, range.lowerBound, range.upperBound].map { JSONValue.integer(Int64($0)) }
+    return JSONValue.array(numbers + requires.map { .string($0) }).text
+  }
+
+  func object(of file: any InputFile) throws -> ObjectLines.Object {
+    try ObjectLines.object(of: file, in: range, line: line)
+  }
+}
