@@ -202,7 +202,7 @@ def main():
     if options.command == "lines":
         return lines(options)
     found = stop(options) if options.command == "stop" else beside(options)
-    print(json.dumps(found))
+    print(json.dumps(found, separators=(",", ":")))
 
 
 main()

@@ -68,7 +68,7 @@ package enum WriteFields {
 
   /// Reads the author of a write; nil for the author of the connection.
   static func author(of params: Params, in method: String) throws(RPCError) -> String? {
-    try writer(params.string("author"), method)
+    try checkedAuthor(params.string("author"), method)
   }
 
   /// Reads the context of a write; nil for the context of the connection.
@@ -91,7 +91,7 @@ package enum WriteFields {
   }
 
   /// Checks that an author is not the log's own, and its length.
-  static func writer(_ author: String?, _ method: String) throws(RPCError) -> String? {
+  static func checkedAuthor(_ author: String?, _ method: String) throws(RPCError) -> String? {
     guard author != externalAuthor else {
       throw RPCError(
         .invalidParams,

@@ -34,8 +34,9 @@ package struct Limits: Sendable {
   package var observedBytesMax = 256 << 20
   /// The maximum number of changes in one save.
   package var saveChangesMax = 200_000
-  /// The maximum number of objects that a predicate or a cascade deletes.
-  package var deletesMax = 1_000_000
+  /// The maximum number of objects that a predicate and cascades delete, of IDs that an update by
+  /// predicate returns, and of changes that are undone or redone.
+  package var affectedMax = 1_000_000
   /// The length of one part of a `changes`, which only a single object exceeds, in bytes.
   package var partBytesMax = 1 << 20
   /// The maximum number of rows that an observed window keeps on each side.
@@ -118,7 +119,7 @@ package struct Limits: Sendable {
       "heldBytesMax": number(heldBytesMax), "processBytesMax": number(processBytesMax),
       "connectionsMax": number(connectionsMax),
       "subscriptionsMax": number(subscriptionsMax), "observedBytesMax": number(observedBytesMax),
-      "saveChangesMax": number(saveChangesMax), "deletesMax": number(deletesMax),
+      "saveChangesMax": number(saveChangesMax), "affectedMax": number(affectedMax),
       "partBytesMax": number(partBytesMax), "historyChangesMax": number(historyChangesMax),
       "windowSpareMax": number(windowSpareMax), "recentMax": number(recentMax),
       "recentBytesMax": number(recentBytesMax), "recentChangesMax": number(recentChangesMax),

@@ -48,7 +48,10 @@ package final class UnixSocketListener: Sendable {
     let descriptor = try Self.bind(path)
     do {
       channel = try await bootstrap.withBoundSocket(descriptor).get()
+      // SwiftNIO lets 128 connections wait.
+      _ = listen(descriptor, Self.waitingMax)
     } catch {
+      unsafe unlink(path)
       throw TransportError(.cannotListen, "Listening at \(path) failed: \(error)")
     }
     self.path = path
@@ -139,6 +142,9 @@ package final class UnixSocketListener: Sendable {
     }
     return descriptor
   }
+
+  /// The maximum number of connections that wait to be accepted.
+  private static let waitingMax: CInt = 256
 
   private static let socketType =
     CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)

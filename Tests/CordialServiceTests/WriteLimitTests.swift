@@ -6,7 +6,7 @@ import Testing
 @Suite struct `The size of a write` {
   private static let limits: Limits = {
     var limits = Limits()
-    limits.deletesMax = 3
+    limits.affectedMax = 3
     limits.saveChangesMax = 6
     return limits
   }()
@@ -34,7 +34,7 @@ import Testing
     try await withHost(limits: Self.limits) { host in
       let peer = HostPeer(host)
       try Self.save(4, peer)
-      Self.expect(try peer.call("delete", "{\(Self.all)}"), exceeds: "deletes", 3)
+      Self.expect(try peer.call("delete", "{\(Self.all)}"), exceeds: "affected", 3)
       #expect(try peer.call("fetch", HostPeer.countTasks)["count"] == 4)
       let three = #"{"entity":"Task","predicate":"title != '0'"}"#
       #expect(try peer.call("delete", three)["count"] == 3)
@@ -48,7 +48,7 @@ import Testing
       try Self.save(4, peer, withMemos: true)
       let ids = (1...4).map { #""Task/p\#($0)""# }
       let four = #"{"ids":[\#(ids.joined(separator: ","))]}"#
-      Self.expect(try peer.call("delete", four), exceeds: "deletes", 3)
+      Self.expect(try peer.call("delete", four), exceeds: "affected", 3)
       #expect(try peer.call("fetch", HostPeer.countTasks)["count"] == 4)
       let three = #"{"ids":[\#(ids.dropFirst().joined(separator: ","))]}"#
       #expect(try peer.call("delete", three)["count"] == 3)
@@ -68,9 +68,11 @@ import Testing
       Self.expect(try peer.call("update", grouped), exceeds: "saveChanges", 6)
       // One statement of SQL changes any number.
       #expect(try peer.call("update", #"{\#(Self.all),"set":{"priority":1}}"#)["count"] == 7)
-      Self.expect(try peer.call("undo"), exceeds: "saveChanges", 6)
-      let six = #"{"entity":"Task","predicate":"title != '0'","set":{"priority":2}}"#
-      #expect(try peer.call("update", six)["count"] == 6)
+      Self.expect(try peer.call("undo"), exceeds: "affected", 3)
+      let ids = #"{\#(Self.all),"set":{"priority":3},"returning":"ids"}"#
+      Self.expect(try peer.call("update", ids), exceeds: "affected", 3)
+      let three = #"{"entity":"Task","predicate":"title > '3'","set":{"priority":2}}"#
+      #expect(try peer.call("update", three)["count"] == 3)
       #expect(try peer.call("undo")["undone"] == 1)
       let twos = #"{"entity":"Task","predicate":"priority == 2","result":"count"}"#
       #expect(try peer.call("fetch", twos)["count"] == 0)

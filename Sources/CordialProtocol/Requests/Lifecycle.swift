@@ -66,7 +66,7 @@ package struct InitializeCall: Call {
     if let found = Self.cordial.schema.mismatch(options)?.inside(member: "cordial") {
       throw RPCError(.invalidParams, "initialize: \(found.sentence)")
     }
-    author = try WriteFields.writer(options["author"]?.string, "initialize")
+    author = try WriteFields.checkedAuthor(options["author"]?.string, "initialize")
     context = try WriteFields.limited(options["context"]?.string, "context", "initialize")
     mergePolicy = options["mergePolicy"]?.string
     coalesce = options["coalesce"]?.integer.map(Int.init) ?? 0

@@ -218,7 +218,8 @@ extension Service {
 }
 
 /// A comparison of every word of the index's documents with the store's objects, in the order of
-/// their keys.
+/// the documents' numbers; then the store's objects that have no document, in the order of their
+/// keys.
 private struct IndexVerification {
   let layout: IndexLayout
   let snapshot: StoreSnapshot
@@ -226,8 +227,6 @@ private struct IndexVerification {
   /// Called with the number of documents and objects that were compared; throws where the
   /// comparison has to end.
   let check: (Int) throws -> Void
-  /// The number of documents in memory at the same time; nil for the default.
-  var portionMax: Int?
 
   func run() throws -> JSONValue {
     let indexed = try IndexedTexts(snapshot)
@@ -247,10 +246,11 @@ private struct IndexVerification {
       return content
     }
     var compared = 0
-    try index.eachDigest(portionMax: portionMax, { try check(compared) }) { documents in
+    try index.eachDigest({ try check(compared) }) { documents in
       compared += documents.count
       try check(compared)
-      for (number, documents) in Dictionary(grouping: documents, by: \.key.entity) {
+      let families = Dictionary(grouping: documents, by: \.key.entity)
+      for (number, documents) in families.sorted(by: { $0.key < $1.key }) {
         let isIndexed = indexed.entities.contains(number)
         let content =
           try isIndexed ? indexed.content(documents.map(\.key.object), of: number) : [:]

@@ -137,7 +137,7 @@ extension Service {
   ) {
     var changes = changes
     changes.source = request.session
-    changes.deletesMax = limits.deletesMax
+    changes.affectedMax = limits.affectedMax
     changes.changesMax = limits.saveChangesMax
     changes.readingSecondsMax = Double(limits.writerSecondsMax)
     if changes.isByPredicate {

@@ -197,12 +197,18 @@ extension StoreError {
   ///   - limit: The name of the limit, without `Max`.
   ///   - max: The limit.
   ///   - what: What is limited, as `objects`.
+  ///   - hint: What the client may do.
   /// - Returns: The error.
-  static func tooMany(_ limit: String, _ max: Int, _ what: String) -> StoreError {
+  static func tooMany(
+    _ limit: String,
+    _ max: Int,
+    _ what: String,
+    hint: String = "Nothing was written; write in portions, as by ranges of a value"
+  ) -> StoreError {
     StoreError(
       .limitExceeded,
       "One write has at most \(max) \(what)",
-      hint: "Nothing was written; write in portions, as by ranges of a value",
+      hint: .text(hint),
       data: [JSONMember("limit", .string(limit)), JSONMember("max", .integer(Int64(max)))]
     )
   }

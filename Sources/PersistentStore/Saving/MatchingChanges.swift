@@ -19,7 +19,7 @@ struct MatchingChanges {
   /// What ends the reading of the predicate.
   private let interruption: Interruption
   private let stored: any StoredObjects
-  private let deletesMax: Int
+  private let affectedMax: Int
   private let changesMax: Int
   private var problems = ProblemList()
 
@@ -31,10 +31,10 @@ struct MatchingChanges {
     _ bulk: BulkLimits,
     _ functions: Set<String>,
     _ interruption: Interruption,
-    deletesMax: Int,
+    affectedMax: Int,
     changesMax: Int
   ) {
-    self.deletesMax = deletesMax
+    self.affectedMax = affectedMax
     self.changesMax = changesMax
     self.interruption = interruption
     self.functions = functions
@@ -73,19 +73,12 @@ struct MatchingChanges {
   func keys(_ fetch: FetchRequest) throws -> [ObjectKey] {
     var keys: [ObjectKey] = []
     try eachMatch(try matches(fetch, [])) { key, _ in
-      guard keys.count < deletesMax else {
-        throw StoreError.tooMany("deletes", deletesMax, "objects to delete")
+      guard keys.count < affectedMax else {
+        throw StoreError.tooMany("affected", affectedMax, "objects to delete")
       }
       keys.append(key)
     }
     return keys
-  }
-
-  /// Checks that one more object may be added to some that are updated.
-  private func checkRoom(_ count: Int) throws {
-    guard count < changesMax else {
-      throw StoreError.tooMany("saveChanges", changesMax, "objects to update one by one")
-    }
   }
 
   private func matches(
@@ -138,7 +131,9 @@ struct MatchingChanges {
       try checkComputed(assignments, matches)
       if request.wantsIDs {
         try eachMatch(matches) { key, _ in
-          try checkRoom(matched.keys.count)
+          guard matched.keys.count < affectedMax else {
+            throw StoreError.tooMany("affected", affectedMax, "IDs to return")
+          }
           matched.keys.append(key)
         }
         matched.count = matched.keys.count
@@ -187,7 +182,9 @@ struct MatchingChanges {
   ) throws {
     var objects: [(key: ObjectKey, computed: [AttributeValue])] = []
     try eachMatch(matches) { key, row in
-      try checkRoom(objects.count)
+      guard objects.count < changesMax else {
+        throw StoreError.tooMany("saveChanges", changesMax, "objects to update one by one")
+      }
       objects.append((key, (0..<computedCount).map { row.value(Int32($0 + 1)) }))
     }
     var resolver: Resolver?

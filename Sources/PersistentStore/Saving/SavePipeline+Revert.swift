@@ -28,8 +28,13 @@ extension SavePipeline {
     let groups = try groups(revert, request, undoLog)
     var count = 0
     for range in groups.lazy.flatMap(\.changes) {
-      guard range.count <= request.changesMax - count else {
-        throw StoreError.tooMany("saveChanges", request.changesMax, "changes to undo or redo")
+      guard range.count <= request.affectedMax - count else {
+        throw StoreError.tooMany(
+          "affected",
+          request.affectedMax,
+          "changes to undo or redo",
+          hint: "Nothing was written; undo fewer groups"
+        )
       }
       count += range.count
     }

@@ -51,7 +51,7 @@ struct SavePipeline {
       environment.bulk,
       facts.functions,
       interruption,
-      deletesMax: request.deletesMax,
+      affectedMax: request.affectedMax,
       changesMax: request.changesMax
     )
     let (update, matchedDeletes) = try db.progress.stopping(by: interruption) {
@@ -85,7 +85,7 @@ struct SavePipeline {
     let valueLabels = update?.labels ?? [:]
     let labels = SaveLabels { names.labels.merging(valueLabels) { first, _ in first } }
     var planner = SavePlanner(layout, stored, labels: labels)
-    planner.deletesMax = request.deletesMax
+    planner.affectedMax = request.affectedMax
     try planner.plan(merger.save, alsoDeleting: matchedDeletes)
     for problem in planner.problems.problems { problems.add(problem) }
 

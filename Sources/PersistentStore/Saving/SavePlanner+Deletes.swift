@@ -15,9 +15,9 @@ extension SavePlanner {
   /// Delete rules apply to the graph that the rest of the save leaves: first cascades, then
   /// denials, then nullifications. References to an object whose delete is denied stay: the lack of
   /// a required value would only follow from the denied delete.
-  mutating func delete(_ named: [ObjectKey]) throws {
-    guard !named.isEmpty else { return }
-    let deletedKeys = try closure(of: named)
+  mutating func delete(_ named: [ObjectKey], alsoDeleting matched: [ObjectKey]) throws {
+    guard !named.isEmpty || !matched.isEmpty else { return }
+    let deletedKeys = try closure(of: named + matched, namedCount: named.count)
     var denied: Set<PlannedList> = []
     for key in deletedKeys { try deny(key, deletedKeys, &denied) }
     for key in deletedKeys {
@@ -30,9 +30,12 @@ extension SavePlanner {
     }
   }
 
-  /// Returns the named objects and all objects that cascade from them, each once.
-  private mutating func closure(of named: [ObjectKey]) throws -> OrderedKeySet {
-    var found = OrderedKeySet(named)
+  /// Returns objects and all objects that cascade from them, each once.
+  private mutating func closure(
+    of keys: [ObjectKey],
+    namedCount: Int
+  ) throws -> OrderedKeySet {
+    var found = OrderedKeySet(keys)
     var next = 0
     while next < found.count {
       let key = found[next]
@@ -40,8 +43,8 @@ extension SavePlanner {
       for relationship in layout.entity(key).relationships
       where relationship.description.deleteRule == .cascade {
         for other in try related(relationship, key) { found.append(other) }
-        guard found.count - named.count <= deletesMax else {
-          throw StoreError.tooMany("deletes", deletesMax, "objects to delete")
+        guard found.count - namedCount <= affectedMax else {
+          throw StoreError.tooMany("affected", affectedMax, "objects to delete")
         }
       }
     }

@@ -40,8 +40,8 @@ package struct SavePlanner {
 
   /// The names of the objects in the request.
   let labels: SaveLabels
-  /// The maximum number of objects that cascade from deletes.
-  package var deletesMax = Int.max
+  /// The maximum number of objects that a predicate and cascades delete.
+  package var affectedMax = Int.max
 
   /// Prepares planning over stored objects.
   package init(_ layout: SaveLayout, _ stored: any StoredObjects, labels: SaveLabels = SaveLabels())
@@ -71,7 +71,7 @@ package struct SavePlanner {
       for change in insert.links { try apply(change, to: insert.key, insert.label) }
     }
     for update in updates { try apply(update) }
-    try delete(save.deletes.map(\.key) + matched)
+    try delete(save.deletes.map(\.key), alsoDeleting: matched)
     try finish()
   }
 

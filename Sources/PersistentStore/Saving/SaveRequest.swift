@@ -126,10 +126,10 @@ package struct SaveRequest: Sendable {
   package var source = 0
   /// Whether the save is performed and rolled back, to return what it would do.
   package var isDryRun = false
-  /// The maximum number of objects that a predicate or a cascade deletes.
-  package var deletesMax = Int.max
-  /// The maximum number of objects that an update by predicate reads one by one, and of changes
-  /// that are undone or redone.
+  /// The maximum number of objects that a predicate and cascades delete, of IDs that an update by
+  /// predicate returns, and of changes that are undone or redone.
+  package var affectedMax = Int.max
+  /// The maximum number of objects that an update by predicate reads one by one.
   package var changesMax = Int.max
   package var author: String?
   package var context: String?
