@@ -6,9 +6,9 @@ import JSON
 struct ComponentSearch {
   /// What the search needs next, or has found.
   enum Next {
-    /// An object that the search has not seen is required by another one. The caller enters it
-    /// unless it is known.
-    case object(String, requiredBy: String)
+    /// The last object of the path requires an object that the search has not seen. The caller
+    /// enters it unless it is known.
+    case object(String)
     /// The IDs and the ranges of objects that all require one another. What they require was found
     /// before them, or is known.
     case component([String], [Waiting])
@@ -57,7 +57,7 @@ struct ComponentSearch {
         steps[last].next += 1
         let target = step.range.requires[step.next]
         guard let seen = numbers[Array(target.utf8)] else {
-          return .object(target, requiredBy: step.id)
+          return .object(target)
         }
         if let number = seen { steps[last].lowest = min(step.lowest, number) }
         continue

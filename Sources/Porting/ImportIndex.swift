@@ -14,6 +14,9 @@ final class ImportIndex {
     /// The ID that a waiting object lacks, directly or because another object lacks it, by the ID
     /// of the waiting object.
     case lacking
+    /// The number of the first object that a waiting object requires and that has not been read,
+    /// in its list, by the ID of the waiting object; at first 0.
+    case firstUnread
     /// The IDs of the waiting objects, by the ID for which each of them waits.
     case waiters
     /// The IDs of the objects that are staged and for which others wait, by their positions on a

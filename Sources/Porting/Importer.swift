@@ -163,10 +163,12 @@ package struct Importer {
     try await link()
   }
 
-  /// Whether the pending inserts are too long for others to follow.
+  /// Whether the pending inserts are too long, or too many, for others to follow.
   ///
   /// Those of one portion of the file are not; the objects that they release may be.
-  private var isFull: Bool { insertBytes > 2 * ObjectLines.portionBytesMax }
+  private var isFull: Bool {
+    insertBytes > 2 * ObjectLines.portionBytesMax || inserts.count >= 2 * batch
+  }
 
   private var pendingSave: JSONValue { ["insert": .array(inserts), "context": "import"] }
 

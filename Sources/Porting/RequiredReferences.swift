@@ -9,8 +9,12 @@ struct RequiredReferences {
   /// The maximum number of objects that one save must store together, and of waiting objects that
   /// one object requires, directly or not, while none of them can be released.
   private static let groupMax = 100_000
-  /// The maximum length of these objects in the file, in bytes: a save is one message.
-  private static let groupBytesMax = InputLines.lineBytesMax
+  /// The maximum length of these objects in the file, in bytes: a save is one message, with the
+  /// objects that are pending.
+  private static let groupBytesMax = InputLines.lineBytesMax / 4 * 3
+  /// The number of required objects from which a parsed object is kept, as it may be needed again
+  /// for each of them.
+  private static let longListMin = 100
 
   /// The required relationships by entity, in the order of the model.
   private let required: [String: [String]]
@@ -20,6 +24,8 @@ struct RequiredReferences {
   private var hasWaiting = false
   /// The number of IDs in the table `awaited`, a stack.
   private var awaitedCount = 0
+  /// The waiting object with a long list that was parsed last.
+  private var longList: (id: [UInt8], object: Waiting)?
 
   init(_ model: Model, _ file: any InputFile, _ index: ImportIndex) {
     required = Dictionary(
@@ -108,7 +114,7 @@ struct RequiredReferences {
   ///   - isKnown: Returns whether an object of the file is saved, or is in the next save.
   /// - Returns: The objects that can be saved now, together; none where the object has to wait.
   /// - Throws: As `add`.
-  private func release(
+  private mutating func release(
     _ id: String,
     max: Int,
     _ isKnown: (String) throws -> Bool
@@ -128,18 +134,15 @@ struct RequiredReferences {
           try index.add(.waiters, awaited, waiter)
         }
         return released
-      case .object(let target, let requiring):
+      case .object(let target):
         if try isKnown(target) { continue }
-        guard let range = try waiting(target) else {
-          if requiring != id { try index.set(.lacking, requiring, target) }
-          try wait(id, for: target)
-          return released
-        }
-        // What another object lacks need not be searched again.
-        if let lacked = try lacking(target, isKnown) {
+        if let lacked = try unread(target, isKnown) {
+          // Each object of the path requires it, so that no later search follows the path again.
+          for requiring in search.path.dropFirst() { try index.set(.lacking, requiring, lacked) }
           try wait(id, for: lacked)
           return released
         }
+        guard let range = try waiting(target) else { continue }
         search.enter(target, range)
         guard search.openCount <= Self.groupMax else { throw Self.tooMany(root) }
       }
@@ -148,7 +151,8 @@ struct RequiredReferences {
   }
 
   /// Removes the objects of a component, and returns them in the order of their lines.
-  private func remove(_ ids: [String], _ ranges: [Waiting]) throws -> [ObjectLines.Object] {
+  private mutating func remove(_ ids: [String], _ ranges: [Waiting]) throws -> [ObjectLines.Object]
+  {
     let lines = ranges.sorted { $0.line < $1.line }
     guard lines.reduce(0, { $0 + $1.count }) <= Self.groupBytesMax else {
       throw Self.tooMany(lines[0])
@@ -156,6 +160,8 @@ struct RequiredReferences {
     for id in ids {
       _ = try index.take(.waiting, id, max: 1)
       _ = try index.take(.lacking, id, max: 1)
+      _ = try index.take(.firstUnread, id, max: 1)
+      if longList?.id.elementsEqual(id.utf8) == true { longList = nil }
     }
     return try lines.map { try $0.object(of: file) }
   }
@@ -167,20 +173,45 @@ struct RequiredReferences {
     )
   }
 
+  /// Returns the ID of an object that has not been read, and without which an object cannot be
+  /// released; nil where a search has to find it.
+  private mutating func unread(
+    _ id: String,
+    _ isKnown: (String) throws -> Bool
+  ) throws -> String? {
+    guard let range = try waiting(id) else { return id }
+    if let lacked = try lacking(id, isKnown) { return lacked }
+    // What has been read stays read, so that each required object is looked up once.
+    let first = try index.first(.firstUnread, id).flatMap { Int($0) } ?? 0
+    var number = first
+    while number < range.requires.count {
+      let target = range.requires[number]
+      guard try isKnown(target) || index.first(.waiting, target) != nil else { break }
+      number += 1
+    }
+    if number != first { try index.set(.firstUnread, id, "\(number)") }
+    guard number < range.requires.count else { return nil }
+    try index.set(.lacking, id, range.requires[number])
+    return range.requires[number]
+  }
+
   /// Returns the ID for which a waiting object waits, where that has not been read yet.
   ///
   /// What an object lacked may wait itself since. The IDs that follow come later in the file, so
-  /// that they form no circle.
+  /// that they form no circle. All of them get the last one, so that no object is passed often.
   private func lacking(_ id: String, _ isKnown: (String) throws -> Bool) throws -> String? {
     guard let first = try index.first(.lacking, id) else { return nil }
+    var passed = [id]
     var target = first
-    while try index.first(.waiting, target) != nil {
-      guard let next = try index.first(.lacking, target) else { return nil }
+    while try index.first(.waiting, target) != nil,
+      let next = try index.first(.lacking, target)
+    {
+      passed.append(target)
       target = next
     }
-    guard try !isKnown(target) else { return nil }
-    if target != first { try index.set(.lacking, id, target) }
-    return target
+    for id in passed.dropLast() { try index.set(.lacking, id, target) }
+    let isUnread = try index.first(.waiting, target) == nil && !isKnown(target)
+    return isUnread ? target : nil
   }
 
   /// Lets an object wait for one that has not been read.
@@ -193,9 +224,10 @@ struct RequiredReferences {
   /// in it.
   ///
   /// - Throws: `PortingError` for too many of them; the errors of the index and of the file.
-  func rest() throws -> [ObjectLines.Object] {
+  mutating func rest() throws -> [ObjectLines.Object] {
     let ids = try index.keys(.waiting, max: Self.groupMax + 1)
-    let ranges = try ids.compactMap { try waiting($0) }.sorted { $0.line < $1.line }
+    let ranges = try ids.compactMap { try index.first(.waiting, $0).flatMap { try Waiting($0) } }
+      .sorted { $0.line < $1.line }
     guard ids.count <= Self.groupMax, ranges.reduce(0, { $0 + $1.count }) <= Self.groupBytesMax
     else {
       throw PortingError(
@@ -206,7 +238,12 @@ struct RequiredReferences {
     return try ranges.map { try $0.object(of: file) }
   }
 
-  private func waiting(_ id: String) throws -> Waiting? {
-    try index.first(.waiting, id).flatMap { try Waiting($0) }
+  private mutating func waiting(_ id: String) throws -> Waiting? {
+    if let longList, longList.id.elementsEqual(id.utf8) { return longList.object }
+    let object = try index.first(.waiting, id).flatMap { try Waiting($0) }
+    if let object, object.requires.count >= Self.longListMin {
+      longList = (Array(id.utf8), object)
+    }
+    return object
   }
 }
