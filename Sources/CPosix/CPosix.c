@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "CPosix.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/epoll.h>
@@ -43,3 +44,5 @@ int posix_start(
   posix_spawn_file_actions_destroy(&actions);
   return failure;
 }
+
+void posix_return_free_memory(void) { malloc_trim(0); }

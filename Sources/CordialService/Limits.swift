@@ -31,7 +31,7 @@ package struct Limits: Sendable {
   /// The maximum number of subscriptions of all connections together.
   package var subscriptionsMax = 16_384
   /// The maximum memory of the results of all observed requests, in bytes.
-  package var observedBytesMax = 256 << 20
+  package var observedBytesMax = 96 << 20
   /// The maximum number of changes in one save.
   package var saveChangesMax = 200_000
   /// The maximum number of objects that a predicate and cascades delete, of IDs that an update by

@@ -30,7 +30,7 @@ extension Service {
     }
     guard request.method.isMetered else { return true }
     let reserved = request.needsReservation ? reservedBytes : 0
-    if let share = session.account.begin(reserving: reserved) {
+    if let share = session.account.begin(reserving: reserved, for: request.bytes) {
       request.share = share
       return true
     }
@@ -43,7 +43,7 @@ extension Service {
     }
     watchShares()
     // Another thread may have released memory before the wait.
-    request.share = session.account.begin(reserving: reserved)
+    request.share = session.account.begin(reserving: reserved, for: request.bytes)
     return request.share != nil
   }
 

@@ -1,22 +1,22 @@
 import JSON
 import Synchronization
 
-/// The memory of a response while it is built.
+/// The memory of a response while it is built, and of what its request needs meanwhile.
 ///
 /// The thread that builds the response reports its growth; the loop ends it.
 package final class AnswerShare: JSONMeter, Sendable {
   private let account: ByteBudget.Account
-  /// The memory that was taken at the beginning.
+  /// The memory that was taken for the response at the beginning.
   private let reserved: Int
   /// The memory that was taken, and is released at the end.
   private let taken: Atomic<Int>
   private let used = Atomic<Int>(0)
   private let isRefused = Atomic<Bool>(false)
 
-  init(_ account: ByteBudget.Account, reserved: Int) {
+  init(_ account: ByteBudget.Account, reserved: Int, copies: Int) {
     self.account = account
     self.reserved = reserved
-    taken = Atomic(reserved)
+    taken = Atomic(reserved + copies)
   }
 
   deinit {

@@ -10,6 +10,7 @@ import Synchronization
 ///   while requests use a quarter.
 /// - A response begins while there is memory. One that does not fit is begun again as soon as half
 ///   of the memory, or the maximum of a response, is free for it alone.
+/// - A long request counts twice while it runs: its arguments and its SQL are copies of its parts.
 package final class ByteBudget: Sendable {
   /// The maximum memory, in bytes.
   package let bytesMax: Int
@@ -18,7 +19,15 @@ package final class ByteBudget: Sendable {
   /// The memory that a message may always take, so that small requests are read at the bound too.
   private static let messageBytesMin = 1 << 16
 
+  /// The length from which a request counts twice while it runs, in bytes.
+  private static let longRequestMin = 1 << 16
+  /// The memory by which the highest use has to be undercut before `released` is called, in bytes.
+  private static let releasedMin = 64 << 20
+
+  private let released: (@Sendable () -> Void)?
   private let held = Atomic<Int>(0)
+  /// The highest use since `released` was called, in bytes.
+  private let highest = Atomic<Int>(0)
   private let heldByRequests = Atomic<Int>(0)
   /// The number of accounts that wait for memory.
   private let waitingCount = Atomic<Int>(0)
@@ -39,8 +48,14 @@ package final class ByteBudget: Sendable {
   }
 
   /// Creates the budget of a process whose connections hold nothing.
-  package init(bytesMax: Int) {
+  ///
+  /// - Parameters:
+  ///   - bytesMax: The maximum memory, in bytes.
+  ///   - released: Called on any thread after much of the memory has been released. It must not
+  ///     take long.
+  package init(bytesMax: Int, released: (@Sendable () -> Void)? = nil) {
     self.bytesMax = bytesMax
+    self.released = released
   }
 
   /// The memory that all connections hold, in bytes.
@@ -80,8 +95,15 @@ package final class ByteBudget: Sendable {
   fileprivate func add(_ bytes: Int, isOfRequests: Bool = false) {
     guard bytes != 0 else { return }
     if isOfRequests { heldByRequests.add(bytes, ordering: .relaxed) }
-    held.add(bytes, ordering: .relaxed)
-    if bytes < 0, waitingCount.load(ordering: .relaxed) > 0 { wake() }
+    let now = held.add(bytes, ordering: .relaxed).newValue
+    if now > highest.load(ordering: .relaxed) { highest.max(now, ordering: .relaxed) }
+    guard bytes < 0 else { return }
+    if let released, highest.load(ordering: .relaxed) - now > Self.releasedMin,
+      highest.exchange(now, ordering: .relaxed) - now > Self.releasedMin
+    {
+      released()
+    }
+    if waitingCount.load(ordering: .relaxed) > 0 { wake() }
   }
 
   fileprivate func close(_ number: Int) {
@@ -147,20 +169,29 @@ package final class ByteBudget: Sendable {
   /// - Parameters:
   ///   - account: The connection.
   ///   - bytes: The memory to reserve: 0 for the first attempt.
+  ///   - length: The memory of the request, in bytes.
   /// - Returns: The memory; nil where the request has to wait.
-  fileprivate func begin(_ account: Account, reserving bytes: Int) -> AnswerShare? {
+  fileprivate func begin(
+    _ account: Account,
+    reserving bytes: Int,
+    for length: Int
+  ) -> AnswerShare? {
     let isReserving = bytes > 0
     let limit = state.withLock { state -> Int in
       if isReserving { return bytesMax - bytes }
       return state.reserving.isEmpty ? bytesMax - 1 : bytesMax / 2
     }
     if self.bytes > limit { _ = dropLargest(needed: bytesMax - limit) }
-    guard self.bytes <= limit else { return nil }
+    // Requests alone may use more than half by the length of some short ones.
+    let isAlone = isReserving && self.bytes <= heldByRequests.load(ordering: .relaxed)
+    guard self.bytes <= limit || isAlone else { return nil }
     if isReserving {
-      add(bytes)
       state.withLock { state in _ = state.reserving.remove(account.number) }
     }
-    return AnswerShare(account, reserved: bytes)
+    // A quarter is left for its response, whatever the length of the request.
+    let copies = length < Self.longRequestMin ? 0 : min(length, bytesMax / 4)
+    add(bytes + copies)
+    return AnswerShare(account, reserved: bytes, copies: copies)
   }
 
   fileprivate func setReserving(_ isReserving: Bool, _ number: Int) {
@@ -259,10 +290,12 @@ extension ByteBudget {
     /// Returns the memory for a response that is about to be built; nil where the request has to
     /// wait.
     ///
-    /// - Parameter bytes: The memory to reserve; 0 for the first attempt.
+    /// - Parameters:
+    ///   - bytes: The memory to reserve; 0 for the first attempt.
+    ///   - length: The memory of the request, in bytes.
     /// - Returns: The memory.
-    package func begin(reserving bytes: Int = 0) -> AnswerShare? {
-      budget.begin(self, reserving: bytes)
+    package func begin(reserving bytes: Int = 0, for length: Int = 0) -> AnswerShare? {
+      budget.begin(self, reserving: bytes, for: length)
     }
 
     /// Leaves half of the memory to responses that did not fit until one of this connection begins.

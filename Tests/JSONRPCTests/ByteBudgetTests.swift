@@ -23,6 +23,37 @@ private final class Count: Sendable {
     #expect(second.begin() != nil)
   }
 
+  @Test func `a long request counts twice while it runs, up to a quarter`() throws {
+    let budget = ByteBudget(bytesMax: 1 << 20)
+    let account = budget.open()
+    for (length, counted) in [(65_535, 0), (65_536, 65_536), (1 << 19, 1 << 18)] {
+      let share = try #require(account.begin(for: length))
+      #expect(budget.bytes == counted)
+      #expect(share.grew(by: 1000))
+      #expect(budget.bytes == counted + 1000)
+      share.end()
+      #expect(budget.bytes == 0)
+    }
+    let reserved = try #require(account.begin(reserving: 1 << 19, for: 100_000))
+    #expect(budget.bytes == 1 << 19 + 100_000)
+    reserved.end()
+  }
+
+  @Test func `the release of much memory is reported once`() {
+    let count = Count()
+    let mebibyte = 1 << 20
+    let budget = ByteBudget(bytesMax: 512 * mebibyte) { count.add() }
+    let account = budget.open()
+    for bytes in [65, 0, 64, 0, 65, 1].map({ $0 * mebibyte }) { account.setResponses(bytes) }
+    #expect(count.count == 1)
+    account.setResponses(100 * mebibyte)
+    for left in stride(from: 100, through: 0, by: -1) { account.setResponses(left * mebibyte) }
+    #expect(count.count == 2)
+    account.setResponses(65 * mebibyte)
+    account.close()
+    #expect(count.count == 3)
+  }
+
   @Test func `a response that grows beyond it is refused, and releases what it took`() throws {
     let account = budget.open()
     let share = try #require(account.begin())

@@ -1,4 +1,4 @@
-// CPosix: checks whether epoll can wait for a descriptor, and starts programs.
+// CPosix: checks whether epoll can wait for a descriptor, starts programs, and returns free memory.
 //
 // Must not know: Swift.
 
@@ -17,5 +17,8 @@ bool posix_is_pollable(int descriptor);
 int posix_start(
   const char *program, char *const *arguments, int input, int output, int *process
 );
+
+/// Returns the free memory of the process to the system. It may take milliseconds.
+void posix_return_free_memory(void);
 
 #endif

@@ -103,7 +103,7 @@ struct Serve: AsyncParsableCommand {
       // Nothing is written on a read-only file system, not even the lock.
       if !container.isOnReadOnlyFileSystem { lock = try DaemonLock(path: container.lockPath) }
     }
-    let budget = ByteBudget(bytesMax: limits.processBytesMax)
+    let budget = messageBudget()
     let listening = try await listen(container, budget)
     let progressReporter =
       listening == nil ? MigrationProgressReporter(framing: framing?.framing) : nil
@@ -193,12 +193,17 @@ struct Serve: AsyncParsableCommand {
     return limits
   }
 
+  /// Returns the memory of messages, which goes back to the system after much of it was used.
+  private func messageBudget() -> ByteBudget {
+    ByteBudget(bytesMax: limits.processBytesMax) { ProcessMemory.returnFree() }
+  }
+
   /// Serves the script or the recording of a file.
   private func serveMock(_ file: String, _ log: Logger) async throws {
     let path = Paths.absolute(file)
     do {
       let script = try MockScript(file: path)
-      let budget = ByteBudget(bytesMax: limits.processBytesMax)
+      let budget = messageBudget()
       let listening = try await listen(StoreContainer(path: path), budget)
       let stage: MockStage
       do {

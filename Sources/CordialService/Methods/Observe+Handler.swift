@@ -132,8 +132,7 @@ extension Service {
         finish(request, .failure(tooManySubscriptions))
         break
       }
-      guard observing.registry.bytes + registration.observation.bytes <= limits.observedBytesMax
-      else {
+      guard hasObservedRoom(for: registration.observation) else {
         finish(request, .failure(tooManyObservedBytes))
         break
       }

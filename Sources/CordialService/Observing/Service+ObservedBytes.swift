@@ -27,6 +27,15 @@ extension Service {
     }
   }
 
+  /// Returns whether there is memory for another observed result.
+  ///
+  /// - Parameter observation: The observation, whose result others may observe already.
+  /// - Returns: Whether the limit is kept.
+  func hasObservedRoom(for observation: Observation) -> Bool {
+    let left = limits.observedBytesMax - observing.registry.bytes(with: observation)
+    return keptBytesMax <= left || keptResults().reduce(0) { $0 + $1.bytes } <= left
+  }
+
   /// The memory of the former results that clients have, if they shared none, in bytes.
   private var keptBytesMax: Int {
     observing.waiting.reduce(0) { sum, number in

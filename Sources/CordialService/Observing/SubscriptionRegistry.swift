@@ -238,6 +238,14 @@ final class SubscriptionRegistry: Sendable {
   /// The memory of all observations, in bytes.
   var bytes: Int { state.withLock { $0.bytes } }
 
+  /// Returns the memory of all results with one more subscription, in bytes.
+  func bytes(with observation: Observation) -> Int {
+    state.withLock { state in
+      let isShared = state.numbers[observation.request.identity] != nil
+      return state.bytes + (isShared ? 0 : observation.bytes)
+    }
+  }
+
   /// Returns the observation with the largest result; nil without observations.
   func largest() -> Int? {
     state.withLock { state in
