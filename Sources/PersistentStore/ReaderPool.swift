@@ -76,10 +76,16 @@ final class ReaderPool: Sendable {
       waiting[turn.source, default: []].append((turn, body))
     }
 
-    mutating func next() -> (turn: ReadTurn, body: Body)? {
-      guard let source = turns.popFirst(), let next = waiting[source]?.popFirst() else {
-        return nil
-      }
+    /// Removes and returns the next read.
+    ///
+    /// - Parameter crowd: The number of reads from which a source with a running one has to wait.
+    /// - Returns: The read; nil where none may begin. After each end of a read it is called again.
+    mutating func next(crowd: Int) -> (turn: ReadTurn, body: Body)? {
+      let busy = runs.count < crowd ? [] : Set(runs.values.map(\.turn.source))
+      let index = turns.firstIndex { $0 == ReadTurn.ofService.source || !busy.contains($0) }
+      guard let source = index.map({ turns.remove(at: $0) }),
+        let next = waiting[source]?.popFirst()
+      else { return nil }
       if waiting[source]?.isEmpty ?? true { waiting[source] = nil } else { turns.append(source) }
       return next
     }
@@ -100,6 +106,9 @@ final class ReaderPool: Sendable {
   private let readersMax: Int
   /// The number of connections that stay open.
   private let readersKept: Int
+  /// The number of reads from which a client with a running one has to wait: the other half of the
+  /// connections is for clients that have none.
+  private var crowd: Int { readersMax - readersMax / 2 }
 
   /// The times after which a read is slow, and after which it looks at the others again, in
   /// nanoseconds.
@@ -164,7 +173,7 @@ final class ReaderPool: Sendable {
           return ([], state.turns.isEmpty ? nil : state.idle.popLast())
         }
         var failed: [Body] = []
-        while let next = state.next() { failed.append(next.body) }
+        while let next = state.next(crowd: crowd) { failed.append(next.body) }
         return (failed, nil)
       }
       failed.forEach { $0(.failure(failure)) }
@@ -177,7 +186,7 @@ final class ReaderPool: Sendable {
   private func next(for reader: Reader) -> (Run, Body)? {
     let now = DispatchTime.now().uptimeNanoseconds
     return state.withLock { state in
-      guard let (turn, body) = state.next() else {
+      guard let (turn, body) = state.next(crowd: crowd) else {
         if state.count > readersKept { state.count -= 1 } else { state.idle.append(reader) }
         return nil
       }

@@ -128,6 +128,26 @@ private enum Slow {
     }
   }
 
+  // Evidence: P-018d
+  @Test func `leaves connections to the store to clients that read nothing`() async throws {
+    try await withSlowTasks(readersMax: 8) { host in
+      let slow = (0..<6).map { _ in HostPeer(host) }
+      let ids = slow.map { peer in (0..<2).map { _ in peer.send("fetch", Slow.fetch) } }
+      let other = HostPeer(host)
+      let id = other.send("fetch", HostPeer.countTasks)
+      try host.run(until: "the other client is answered") { other.answer(to: id) != nil }
+      #expect(other.answer(to: id)?["result"]?["count"] == 3)
+      for (peer, ids) in zip(slow, ids) {
+        #expect(ids.allSatisfy { peer.answer(to: $0) == nil })
+        for id in ids { peer.cancel(id) }
+        try host.run(until: "the reads are answered") {
+          ids.allSatisfy { peer.answer(to: $0) != nil }
+        }
+      }
+      try checkReaders(host)
+    }
+  }
+
   // Evidence: P-018c
   @Test func `is overtaken by a fetch of an object by its ID`() async throws {
     try await withSlowTasks(readersMax: 8) { host in
