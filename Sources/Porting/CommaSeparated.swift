@@ -177,6 +177,10 @@ extension Importer {
     for column in header where column != "id" && !isColumn(column, of: entity) {
       throw PortingError("Line 1: \(name) has no attribute and no to-one \(column)")
     }
+    var columns: Set<String> = []
+    for column in header where !columns.insert(column).inserted {
+      throw PortingError("Line 1: there are two columns \(column)")
+    }
     var line = 1
     while let record = try records.next() {
       guard record.fields.count == header.count else {

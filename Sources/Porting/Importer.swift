@@ -420,7 +420,7 @@ package struct Importer {
           continue
         }
         if updates.count >= batch || bytes > ObjectLines.portionBytesMax {
-          _ = try await client.call("save", ["update": .array(updates), "context": "import"])
+          try await save(updates)
           updates = []
           bytes = 0
           byObject = [:]
@@ -431,7 +431,18 @@ package struct Importer {
       }
     }
     guard !updates.isEmpty else { return }
-    _ = try await client.call("save", ["update": .array(updates), "context": "import"])
+    try await save(updates)
+  }
+
+  private func save(_ updates: [JSONValue]) async throws {
+    do {
+      _ = try await client.call("save", ["update": .array(updates), "context": "import"])
+    } catch {
+      throw PortingError(
+        "The save of references to later lines failed; \(imported) objects are imported, some "
+          + "without these references: \(error.message)"
+      )
+    }
   }
 
   /// Returns the value of a deferred reference; nil where the file has none of the

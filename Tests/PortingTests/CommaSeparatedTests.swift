@@ -158,6 +158,8 @@ import Testing
     ("name,note\nx,\"a\"\u{301}\",b\"\n", "Line 2: a text follows a closing quote"),
     ("name\nx\n\"a\n\"\"b\"\"\n", "Line 3: a quote is not closed"),
     ("name\rx\ry\r", "Line 1: a carriage return ends no line"),
+    ("name,note,name\nx,y,z\n", "Line 1: there are two columns name"),
+    ("id,name,id\nx,y,z\n", "Line 1: there are two columns id"),
     ("name\n\"a\r\nb\"\rc", "Line 3: a carriage return ends no line"),
   ])
   func `that is not well-formed is refused with the line`(

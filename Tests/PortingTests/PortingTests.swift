@@ -235,6 +235,21 @@ private func bytes(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator:
     }
   }
 
+  /// The references to later lines are saved after the objects.
+  @Test func `says what is imported where a later reference is wrong`() async throws {
+    try await withClient { client in
+      let lines = [
+        #"{"id":"Task/1","values":{"title":"1","group":"Tag/x"}}"#,
+        #"{"id":"Tag/x","values":{"name":"x"}}"#,
+      ]
+      let error = await #expect(throws: PortingError.self) {
+        try await Importer.run(bytes(lines), into: client, batch: 1)
+      }
+      #expect(error?.message.contains("2 objects are imported") == true, "\(error?.message ?? "")")
+      #expect(error?.message.contains("group") == true, "\(error?.message ?? "")")
+    }
+  }
+
   @Test func `names the object whose required object is not in the file`() async throws {
     try await withClient(Self.model) { client in
       let error = await #expect(throws: PortingError.self) {
