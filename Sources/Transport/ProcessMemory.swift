@@ -2,11 +2,11 @@ import CPosix
 
 /// The memory of the process.
 package enum ProcessMemory {
-  /// Returns free memory to the system soon, on another thread.
+  /// Returns free memory to the system, which may take milliseconds.
   ///
   /// The C library keeps what was freed between the memory that is in use, in one arena for each
   /// thread, so that a process whose clients sent much would keep a multiple of it.
   package static func returnFree() {
-    Task.detached(priority: .utility) { posix_return_free_memory() }
+    posix_return_free_memory()
   }
 }

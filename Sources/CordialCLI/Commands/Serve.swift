@@ -1,6 +1,7 @@
 import ArgumentParser
 import CordialEmbedded
 import CordialService
+import Dispatch
 import Glibc
 import JSONRPC
 import Logging
@@ -195,7 +196,9 @@ struct Serve: AsyncParsableCommand {
 
   /// Returns the memory of messages, which goes back to the system after much of it was used.
   private func messageBudget() -> ByteBudget {
-    ByteBudget(bytesMax: limits.processBytesMax) { ProcessMemory.returnFree() }
+    ByteBudget(bytesMax: limits.processBytesMax) {
+      DispatchQueue.global(qos: .utility).async { ProcessMemory.returnFree() }
+    }
   }
 
   /// Serves the script or the recording of a file.
