@@ -44,7 +44,8 @@ class Peer:
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.connect(path)
-        self.buffer = []
+        self.parts = []
+        self.ready = []
         self.next = 1
 
     def send(self, method, params):
@@ -60,18 +61,17 @@ class Peer:
     def line(self):
         """Returns the next message; a long one is not parsed here."""
         self.first = None
-        while True:
+        while not self.ready:
             data = self.socket.recv(1 << 20)
             self.first = self.first or time.perf_counter()
             if not data:
                 sys.exit("the service closed the connection")
-            end = data.find(b"\n")
-            if end < 0:
-                self.buffer.append(data)
-                continue
-            line = b"".join(self.buffer) + data[:end]
-            self.buffer = [data[end + 1 :]] if end + 1 < len(data) else []
-            return line
+            *ends, rest = data.split(b"\n")
+            for end in ends:
+                self.ready.append(b"".join(self.parts) + end)
+                self.parts = []
+            self.parts.append(rest)
+        return self.ready.pop(0)
 
     def call(self, method, params):
         self.send(method, params)
@@ -168,15 +168,18 @@ def beside(options):
     while time.perf_counter() < end:
         for found in select.select(list(sockets), [], [], 1)[0]:
             peer = sockets[found]
-            answer = peer.line()
+            answers = [peer.line()] + peer.ready
+            peer.ready = []
             now = time.perf_counter()
+            for answer in answers:
+                if b'"error"' in answer[:200]:
+                    sys.exit(answer[:300].decode())
             if peer is hostile:
-                slow_count += 1
+                slow_count += len(answers)
                 if options.what == "reads":
-                    peer.send(*slow())
+                    for _ in answers:
+                        peer.send(*slow())
                 continue
-            if b'"error"' in answer[:200]:
-                sys.exit(answer[:300].decode())
             times.append(now - began[peer])
             began[peer] = time.perf_counter()
             peer.send(*request())

@@ -78,8 +78,9 @@ final class ReaderPool: Sendable {
 
     /// Removes and returns the next read.
     ///
-    /// - Parameter crowd: The number of reads from which a source with a running one has to wait.
-    /// - Returns: The read; nil where none may begin. After each end of a read it is called again.
+    /// - Parameter crowd: The number of running reads from which a source that has one begins no
+    ///   other.
+    /// - Returns: The read; nil where none may begin. The pool asks again after each end of a read.
     mutating func next(crowd: Int) -> (turn: ReadTurn, body: Body)? {
       let busy = runs.count < crowd ? [] : Set(runs.values.map(\.turn.source))
       let index = turns.firstIndex { $0 == ReadTurn.ofService.source || !busy.contains($0) }
@@ -106,8 +107,9 @@ final class ReaderPool: Sendable {
   private let readersMax: Int
   /// The number of connections that stay open.
   private let readersKept: Int
-  /// The number of reads from which a client with a running one has to wait: the other half of the
-  /// connections is for clients that have none.
+  /// The number of running reads from which a client that has one begins no other.
+  ///
+  /// The rest of the connections is for clients that read nothing.
   private var crowd: Int { readersMax - readersMax / 2 }
 
   /// The times after which a read is slow, and after which it looks at the others again, in

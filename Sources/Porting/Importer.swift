@@ -445,8 +445,7 @@ package struct Importer {
     }
   }
 
-  /// Returns the value of a deferred reference; nil where the file has none of the
-  /// referenced objects.
+  /// Returns the value of a deferred reference; nil where no referenced object is in the file.
   private mutating func value(_ kind: Kind, of targets: ArraySlice<String>) throws -> JSONValue? {
     var found: [JSONValue] = []
     for target in targets {

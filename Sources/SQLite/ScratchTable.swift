@@ -57,7 +57,7 @@ package final class ScratchTable {
     do {
       try queue.use { db in try db.commit() }
     } catch {
-      // A commit that fails has ended the transaction, and nobody reads the table any more.
+      // SQLite ends the transaction of a temporary file also where its commit fails.
     }
   }
 
