@@ -111,8 +111,10 @@ def stop(options):
     length = peer.first - began
     if "error" in whole:
         sys.exit(str(whole["error"]))
-    times, early = [], 0
-    for _ in range(options.rounds):
+    times, early, rounds = [], 0, 0
+    end = time.perf_counter() + options.seconds
+    while rounds < options.rounds and time.perf_counter() < end:
+        rounds += 1
         number = peer.send(method, params)
         # Anywhere in the request, but for its end, where the response may be under way.
         time.sleep(random.random() * length * 0.8)
@@ -125,8 +127,8 @@ def stop(options):
         if json.loads(answer)["error"]["code"] != -32800:
             sys.exit(answer[:300])
         times.append(time.perf_counter() - began)
-    if len(times) < options.rounds / 2:
-        sys.exit(f"{early} of {options.rounds} requests ended before they were cancelled")
+    if len(times) < max(rounds / 2, 20):
+        sys.exit(f"{early} of {rounds} requests ended before they were cancelled")
     return {**figures(times), "runMilliseconds": length * 1000, "early": early}
 
 
@@ -196,6 +198,7 @@ def main():
     stopping.add_argument("socket")
     stopping.add_argument("what", choices=SLOW)
     stopping.add_argument("--rounds", type=int, default=100)
+    stopping.add_argument("--seconds", type=float, default=120, help="the most for all rounds")
     waiting = commands.add_parser("beside")
     waiting.add_argument("socket")
     waiting.add_argument("what", choices=["reads", "saves"])

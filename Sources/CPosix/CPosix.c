@@ -46,3 +46,9 @@ int posix_start(
 }
 
 void posix_return_free_memory(void) { malloc_trim(0); }
+
+void posix_keep_little_free_memory(int arenas, int own_bytes, int kept_bytes) {
+  mallopt(M_ARENA_MAX, arenas);
+  mallopt(M_MMAP_THRESHOLD, own_bytes);
+  mallopt(M_TRIM_THRESHOLD, kept_bytes);
+}

@@ -199,16 +199,31 @@ package enum Archive {
       range: min(head.bytes.count + 1, end)..<end
     )
     guard !contents.hasHistory else { return contents }
-    var found: Int64 = 0
-    while let line = try lines.next() {
-      if try parsed(line)["binary"] == nil { found += 1 }
-    }
+    let found = try countOfObjects(in: file)
     guard found == count else {
       throw PortingError(
         "The archive is damaged: it has \(found) objects, not \(count); nothing is imported"
       )
     }
     return contents
+  }
+
+  /// Returns the number of objects, each of which an import accepts by its form.
+  private static func countOfObjects(in file: any InputFile) throws -> Int64 {
+    var lines = try ObjectLines(file)
+    var count: Int64 = 0
+    do {
+      while case let objects = try lines.next(1000), !objects.isEmpty {
+        for object in objects {
+          guard let objection = object.objection else { continue }
+          throw PortingError("Line \(object.line) \(objection)")
+        }
+        count += Int64(objects.count)
+      }
+    } catch let error as PortingError {
+      throw PortingError("The archive is damaged: \(error.message); nothing is imported")
+    }
+    return count
   }
 
   private static let otherForm = PortingError(

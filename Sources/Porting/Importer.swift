@@ -227,14 +227,10 @@ package struct Importer {
   }
 
   private mutating func add(_ object: ObjectLines.Object) throws {
-    if let objection = try objection(to: object.object) {
+    if let objection = try object.objection ?? objection(to: object.id) {
       throw PortingError("Line \(object.line) \(objection); \(imported) objects are imported")
     }
-    guard let entity = Exporter.entity(object.object) else {
-      throw PortingError(
-        "Line \(object.line) has neither an id nor an entity; \(imported) objects are imported"
-      )
-    }
+    let entity = Exporter.entity(object.object) ?? ""
     let (only, index) = (self.entity, self.index)
     let released = try required.add(object, of: entity, max: batch) { target in
       try Self.isKnown(target, pending, index, only: only)
@@ -254,24 +250,12 @@ package struct Importer {
     }
   }
 
-  /// The members of a line; a fetch returns the version too, which an import ignores.
-  private static let members: Set<String> = ["id", "entity", "values", "version"]
-
-  /// Returns why a line is not an object to import, nil if it is one.
-  private func objection(to object: JSONValue) throws -> String? {
-    guard let members = object.members else { return "is not an object" }
-    if let unknown = members.first(where: { !Self.members.contains($0.name) }) {
-      return "has the unknown member \(unknown.name); known members are id, entity and values"
+  /// Returns why an object cannot have an ID of the file, nil if it can.
+  private func objection(to id: String?) throws -> String? {
+    guard let id, try pending[Array(id.utf8)] != nil || index.first(.stored, id) != nil else {
+      return nil
     }
-    if let values = object["values"], !values.isNull, values.members == nil {
-      return "has values that are not an object"
-    }
-    if let id = object["id"]?.string,
-      try pending[Array(id.utf8)] != nil || index.first(.stored, id) != nil
-    {
-      return "has the id \(id) of an earlier line"
-    }
-    return nil
+    return "has the id \(id) of an earlier line"
   }
 
   /// Adds objects to the next save; they may reference one another.

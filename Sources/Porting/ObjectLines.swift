@@ -13,6 +13,21 @@ struct ObjectLines {
     let object: JSONValue
 
     var id: String? { object["id"]?.string }
+
+    /// The members of a line; a fetch returns the version too, which an import ignores.
+    private static let members: Set<String> = ["id", "entity", "values", "version"]
+
+    /// Why the line is not an object to import, as the rest of a sentence; nil if it is one.
+    var objection: String? {
+      guard let members = object.members else { return "is not an object" }
+      if let unknown = members.first(where: { !Self.members.contains($0.name) }) {
+        return "has the unknown member \(unknown.name); known members are id, entity and values"
+      }
+      if let values = object["values"], !values.isNull, values.members == nil {
+        return "has values that are not an object"
+      }
+      return Exporter.entity(object) == nil ? "has neither an id nor an entity" : nil
+    }
   }
 
   /// The length of the lines of one portion, in bytes: their values take some times as much.
@@ -54,7 +69,8 @@ struct ObjectLines {
 
   /// Returns the next objects, at most `count`; none at the end.
   ///
-  /// - Throws: `PortingError` for a line that is not JSON; the errors of the file.
+  /// - Throws: `PortingError` for a line that is not JSON, and for a binary value without an
+  ///   object; the errors of the file.
   mutating func next(_ count: Int) throws -> [Object] {
     var objects: [Object] = []
     var bytes = 0
@@ -88,6 +104,9 @@ struct ObjectLines {
       )
       values = []
       first = nil
+    }
+    guard values.isEmpty else {
+      throw PortingError("The last line is a binary value, without its object")
     }
     return objects
   }

@@ -40,11 +40,14 @@ package final class StandardStreams: Sendable {
 
   /// Opens standard descriptors that are closed, so that no other file gets their numbers.
   ///
-  /// The caller must call it before anything else in the process opens a file.
+  /// Input is then empty, messages to standard error are lost, and writing to standard output fails
+  /// as it does where it is closed. The caller must call it before anything else in the process
+  /// opens a file.
   package static func ensureOpen() {
-    var descriptor = unsafe open("/dev/null", O_RDWR)
-    while descriptor >= 0, descriptor <= 2 { descriptor = unsafe open("/dev/null", O_RDWR) }
-    if descriptor > 2 { _ = close(descriptor) }
+    for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+      // The system gives the lowest number that is free.
+      _ = unsafe open("/dev/null", descriptor == STDOUT_FILENO ? O_RDONLY : O_RDWR)
+    }
   }
 
   /// Waits until all written bytes are copied.
@@ -54,7 +57,11 @@ package final class StandardStreams: Sendable {
     do {
       try await outputPump?.finish()
     } catch {
-      throw TransportError(.cannotListen, "Standard output cannot be written: \(error)")
+      let reason = (error as? IOError).map { unsafe String(cString: strerror($0.errnoCode)) }
+      throw TransportError(
+        .cannotListen,
+        "Standard output cannot be written: \(reason ?? "\(error)")"
+      )
     }
   }
 }
@@ -144,11 +151,18 @@ private struct Pump {
     // Each pump has its own thread: on a shared thread, input could wait for output.
     let pool = NIOThreadPool(numberOfThreads: 1)
     pool.start()
-    copied = pool.runIfActive(eventLoop: loop) { Self.copy(from: source, to: target) }
+    copied = pool.runIfActive(eventLoop: loop) { try Self.copy(from: source, to: target) }
     copied.whenComplete { _ in pool.shutdownGracefully { _ in } }
   }
 
-  private static func copy(from source: CInt, to target: CInt) {
+  /// Copies until the source ends, or until the target takes no more bytes.
+  ///
+  /// - Throws: `IOError` where the target cannot be written.
+  private static func copy(from source: CInt, to target: CInt) throws {
+    defer {
+      close(source)
+      close(target)
+    }
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
     while true {
       let count = unsafe Glibc.read(source, &buffer, buffer.count)
@@ -160,16 +174,15 @@ private struct Pump {
           unsafe Glibc.write(target, bytes.baseAddress.map { unsafe $0 + done }, count - done)
         }
         if written < 0, errno == EINTR { continue }
-        guard written > 0 else { break }
+        guard written > 0 else { throw IOError(errnoCode: errno, reason: "write") }
         done += written
       }
-      if done < count { break }
     }
-    close(source)
-    close(target)
   }
 
   /// Waits until everything is copied.
+  ///
+  /// - Throws: `IOError` where the target cannot be written.
   func finish() async throws {
     try await copied.get()
   }

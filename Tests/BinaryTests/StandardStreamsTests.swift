@@ -79,6 +79,22 @@ import Testing
     #expect(try child.exitCode() == 0)
   }
 
+  @Test(arguments: [">&-", ">/dev/full"])
+  func `an output that cannot be written is an error`(_ output: String) throws {
+    let fixture = try Fixture()
+    let store = try fixture.store()
+    let script = try fixture.write(Self.script, to: "in")
+    for command in ["serve \"$1\" <\"$2\"", "export \"$1\"", "fetch \"$1\" Task"] {
+      let child = try Child(
+        ["-c", "\"$0\" \(command) \(output)", Child.binary, store, script],
+        program: "sh"
+      )
+      #expect(try child.exitCode() == 1, "\(command)")
+      let errors = try child.errorText()
+      #expect(errors.contains("Standard output cannot be written"), "\(command): \(errors)")
+    }
+  }
+
   @Test func `a terminal`() throws {
     let fixture = try Fixture()
     let store = try fixture.store()

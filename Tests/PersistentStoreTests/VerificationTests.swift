@@ -241,6 +241,28 @@ private let garage = """
     }
   }
 
+  // Evidence: P-132a
+  @Test func `is not written into the folder of the store`() async throws {
+    let folder = try TestFolder()
+    let store = try TestStore(garage, in: folder)
+    let other = try TestFolder()
+    let link = other.path + "/link"
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.path)
+    for parent in [folder.path, folder.path + "/./", link] {
+      let target = StoreContainer(path: parent + "/copy")
+      let error = #expect(throws: StoreError.self) {
+        try StoreBackup.copy(
+          StoreContainer(path: folder.path),
+          to: target,
+          environment: TestStore.environment()
+        )
+      }
+      #expect(error?.message.contains("inside the store's own folder") == true, "\(parent)")
+    }
+    #expect(!FileManager.default.fileExists(atPath: folder.path + "/copy"))
+    store.store.close()
+  }
+
   @Test func `replaces a damaged store`() async throws {
     let environment = TestStore.environment()
     let folder = try TestFolder()

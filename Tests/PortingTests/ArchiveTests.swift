@@ -91,6 +91,32 @@ import Testing
     #expect(throws: PortingError.self) { try Archive.read(changed) }
   }
 
+  @Test func `whose lines are no objects are refused before anything is created`() async throws {
+    let lines = try await withClient(Self.model) { client in
+      try await fill(client)
+      return try await archive(client)
+    }
+    let last = lines.count - 1
+    let wrong: [(line: String, place: Int, message: String)] = [
+      (#"{"binary":"AA==","property":"photo"}"#, last, "last line is a binary value"),
+      (#"{"binary":"AA=="}"#, last, "Line \(lines.count) has the unknown member binary"),
+      (#"{"id":"Person/p9","values":5}"#, last, "Line \(lines.count) has values"),
+      (#"{"values":{}}"#, 1, "Line 2 has neither an id nor an entity"),
+      ("[]", 1, "Line 2 is not an object"),
+      ("{", 1, "Line 2: "),
+    ]
+    for (line, place, message) in wrong {
+      var changed = Array(lines.dropLast())
+      changed.insert(line, at: place)
+      let digest = ContentDigest(Self.bytes(changed)).hexadecimal
+      changed.append(#"{"objects":4,"digest":"\#(digest)"}"#)
+      let error = #expect(throws: PortingError.self) { try Archive.read(Self.bytes(changed)) }
+      #expect(error?.message.contains("damaged: ") == true, "\(line)")
+      #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
+      #expect(error?.message.hasSuffix("nothing is imported") == true)
+    }
+  }
+
   @Test func `an error names the line of the archive`() async throws {
     var lines = try await withClient(Self.model) { client in
       try await fill(client)

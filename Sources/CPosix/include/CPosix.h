@@ -1,4 +1,4 @@
-// CPosix: checks whether epoll can wait for a descriptor, starts programs, and returns free memory.
+// CPosix: checks whether epoll can wait for a descriptor, starts programs, and limits free memory.
 //
 // Must not know: Swift.
 
@@ -20,5 +20,13 @@ int posix_start(
 
 /// Returns the free memory of the process to the system. It may take milliseconds.
 void posix_return_free_memory(void);
+
+/// Limits the free memory that the process keeps.
+///
+/// - arenas: The number of heaps, each of which keeps free memory of its own.
+/// - own_bytes: The length from which a buffer is a mapping of its own, which returns to the system
+///   as soon as it is freed.
+/// - kept_bytes: The free memory at the end of a heap that stays with it.
+void posix_keep_little_free_memory(int arenas, int own_bytes, int kept_bytes);
 
 #endif

@@ -51,6 +51,13 @@ package enum StoreBackup {
         hint: "Create it, or name another folder"
       )
     }
+    guard !isInside("/" + parent, source.path) else {
+      throw StoreError(
+        .invalidRequest,
+        "\(target.path) is inside the store's own folder, with which a copy would be lost",
+        hint: "Name a folder elsewhere"
+      )
+    }
     let partial = StoreContainer(
       path: target.path + ".partial-" + String(environment.random(), radix: 16)
     )
@@ -67,6 +74,24 @@ package enum StoreBackup {
       partial.remove()
       throw StoreError(any: error)
     }
+  }
+
+  /// Returns whether a folder is another one or inside it, by whatever path it is named.
+  private static func isInside(_ folder: String, _ other: String) -> Bool {
+    var (facts, outer) = (stat(), stat())
+    guard unsafe stat(other, &outer) == 0 else { return false }
+    var path = folder
+    // A path has no more parts than bytes.
+    for _ in 0...folder.utf8.count {
+      guard unsafe stat(path, &facts) == 0 else { return false }
+      if facts.st_dev == outer.st_dev, facts.st_ino == outer.st_ino { return true }
+      let inner = facts
+      path += "/.."
+      guard unsafe stat(path, &facts) == 0,
+        facts.st_ino != inner.st_ino || facts.st_dev != inner.st_dev
+      else { return false }
+    }
+    return false
   }
 
   private static func reason() -> String { unsafe String(cString: strerror(errno)) }
