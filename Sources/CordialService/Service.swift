@@ -130,7 +130,7 @@ package actor Service {
     self.loop = loop
     self.limits = limits
     self.budget = budget ?? ByteBudget(bytesMax: limits.processBytesMax)
-    observing = ObservationEngine(limits)
+    observing = ObservationEngine(limits, self.budget)
     self.facts = facts
     self.log = log
     let service = Self.serviceCount.add(1, ordering: .relaxed).newValue

@@ -8,9 +8,10 @@ import Synchronization
 ///   needs it, the largest one is dropped.
 /// - Requests use at most half of it, so that each of them can be answered. Peers are not read
 ///   while requests use a quarter.
+/// - Observed results count as well: they leave less for messages.
 /// - A response begins while there is memory. One that does not fit is begun again as soon as half
 ///   of the memory, or the maximum of a response, is free for it alone.
-/// - A long request counts twice while it runs: its arguments and its SQL are copies of its parts.
+/// - A long request counts four times while it runs: a compiled list takes some times its values.
 package final class ByteBudget: Sendable {
   /// The maximum memory, in bytes.
   package let bytesMax: Int
@@ -19,16 +20,21 @@ package final class ByteBudget: Sendable {
   /// The memory that a message may always take, so that small requests are read at the bound too.
   private static let messageBytesMin = 1 << 16
 
-  /// The length from which a request counts twice while it runs, in bytes.
+  /// The memory from which a request counts more while it runs, in bytes.
   private static let longRequestMin = 1 << 16
+  /// What a long request needs while it runs beside its own memory, as a multiple of it: the values
+  /// of a predicate, of SQL and of SQLite.
+  private static let copiesPerRequest = 3
   /// The memory by which the highest use has to be undercut before `released` is called, in bytes.
-  private static let releasedMin = 64 << 20
+  private static let releasedMin = 32 << 20
 
   private let released: (@Sendable () -> Void)?
   private let held = Atomic<Int>(0)
   /// The highest use since `released` was called, in bytes.
   private let highest = Atomic<Int>(0)
   private let heldByRequests = Atomic<Int>(0)
+  /// The memory of what stays when all requests are answered, in bytes.
+  private let heldByResults = Atomic<Int>(0)
   /// The number of accounts that wait for memory.
   private let waitingCount = Atomic<Int>(0)
   private let state = Mutex(State())
@@ -91,6 +97,21 @@ package final class ByteBudget: Sendable {
   }
 
   // MARK: Changes
+
+  /// Counts memory that services keep for their clients, beside the messages: observed results.
+  ///
+  /// - Parameter bytes: The growth, in bytes; negative where memory is released.
+  package func addResults(_ bytes: Int) {
+    heldByResults.add(bytes, ordering: .relaxed)
+    add(bytes)
+  }
+
+  /// Whether nothing that is held will be released while nothing more begins.
+  private var holdsNothingElse: Bool {
+    let staying =
+      heldByRequests.load(ordering: .relaxed) + heldByResults.load(ordering: .relaxed)
+    return bytes <= staying
+  }
 
   fileprivate func add(_ bytes: Int, isOfRequests: Bool = false) {
     guard bytes != 0 else { return }
@@ -181,15 +202,19 @@ package final class ByteBudget: Sendable {
       if isReserving { return bytesMax - bytes }
       return state.reserving.isEmpty ? bytesMax - 1 : bytesMax / 2
     }
-    if self.bytes > limit { _ = dropLargest(needed: bytesMax - limit) }
+    // A quarter is left for its response, whatever the length of the request.
+    let isLong = length >= Self.longRequestMin
+    let copies = isLong ? min(Self.copiesPerRequest * length, bytesMax / 4) : 0
+    // What has reserved memory waits for nothing else, so that it begins at last.
+    let needed = isReserving ? 0 : copies
+    if self.bytes + needed > limit { _ = dropLargest(needed: bytesMax - limit + needed) }
     // Requests alone may use more than half by the length of some short ones.
-    let isAlone = isReserving && self.bytes <= heldByRequests.load(ordering: .relaxed)
-    guard self.bytes <= limit || isAlone else { return nil }
+    guard self.bytes + needed <= limit || holdsNothingElse && (isReserving || isLong) else {
+      return nil
+    }
     if isReserving {
       state.withLock { state in _ = state.reserving.remove(account.number) }
     }
-    // A quarter is left for its response, whatever the length of the request.
-    let copies = length < Self.longRequestMin ? 0 : min(length, bytesMax / 4)
     add(bytes + copies)
     return AnswerShare(account, reserved: bytes, copies: copies)
   }

@@ -14,7 +14,7 @@ package final class PastTables {
   /// The changes that the views hide: the last visible one, and the newest commit and change of the
   /// log; nil while nothing is hidden.
   private var hidden: (after: Int64, commit: Int64, through: Int64)?
-  /// The statements that drop the views and temporary tables.
+  /// The statements that drop the views and temporary tables, where no rollback has removed them.
   private var names: [String] = []
 
   /// Creates the view of a store's tables, without hidden changes.
@@ -86,7 +86,7 @@ package final class PastTables {
       SELECT * FROM main.cordial_change WHERE number <= \(change)
       """
     )
-    names.append("DROP VIEW temp.cordial_change")
+    names.append("DROP VIEW IF EXISTS temp.cordial_change")
   }
 
   /// Shows the current tables again.
@@ -101,6 +101,11 @@ package final class PastTables {
       }
     }
   }
+
+  /// Notes that a transaction was rolled back, and with it the views that were created in it.
+  ///
+  /// The next `hide` creates all of them.
+  package func transactionEnded() { hidden = nil }
 
   /// Returns the current row of a table, or nil if there is none.
   private func present(_ row: FormerRows.RowName) throws -> [AttributeValue]? {
@@ -141,9 +146,9 @@ package final class PastTables {
     try db.execute(
       "CREATE TEMP TABLE \(changed)(\(typedKeys), PRIMARY KEY (\(keys))) WITHOUT ROWID"
     )
-    names.append("DROP TABLE temp.\(changed)")
+    names.append("DROP TABLE IF EXISTS temp.\(changed)")
     try db.execute("CREATE TEMP TABLE \(former)(\(typedKeys)\(rest), PRIMARY KEY (\(keys)))")
-    names.append("DROP TABLE temp.\(former)")
+    names.append("DROP TABLE IF EXISTS temp.\(former)")
     func insertion(into name: String, _ count: Int) throws -> PreparedStatement {
       let marks = Array(repeating: "?", count: count).joined(separator: ", ")
       return try PreparedStatement(db, "INSERT INTO temp.\(name) VALUES (\(marks))")
@@ -169,7 +174,7 @@ package final class PastTables {
       UNION ALL SELECT \(list)\(made) FROM temp.\(former)
       """
     )
-    names.append("DROP VIEW temp.\(quoted)")
+    names.append("DROP VIEW IF EXISTS temp.\(quoted)")
   }
 }
 

@@ -299,7 +299,8 @@ import Testing
   {
     try await onOwnThread {
       let sound = try Self.sound()
-      let seeds = Seeds.first(40)
+      // After the change of 243, SQLite rolls back a reading transaction.
+      let seeds = Seeds.first(40, and: [243])
       var counts: [Outcome: Int] = [:]
       for seed in seeds {
         var random = SplitMix64(seed: seed)

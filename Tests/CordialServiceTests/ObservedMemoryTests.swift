@@ -50,6 +50,45 @@ import Testing
     }
   }
 
+  // Evidence: P-019d
+  @Test func `is a part of the memory of the process`() async throws {
+    try await withHost { host in
+      let (peer, other) = (HostPeer(host), HostPeer(host))
+      try Self.save(1000, peer)
+      try host.settle()
+      let before = host.enter { $0.budget.bytes }
+      for observer in [peer, other] { _ = try observer.call("observe", Self.tasks) }
+      try host.settle()
+      // Both observe one result.
+      let one = host.enter { $0.budget.bytes } - before
+      #expect((8000..<16_000).contains(one))
+      try Self.save(1000, peer)
+      try host.settle()
+      #expect(host.enter { $0.budget.bytes } - before > 2 * 8000)
+      for observer in [peer, other] {
+        _ = try observer.call("unobserve", #"{"subscription":"s1"}"#)
+      }
+      try host.settle()
+      #expect(host.enter { $0.budget.bytes } == before)
+    }
+  }
+
+  // Evidence: P-019d
+  @Test func `counts while it is read`() async throws {
+    var limits = Limits()
+    limits.processBytesMax = 200_000
+    try await withHost(limits: limits) { host in
+      let (writer, peer) = (HostPeer(host), HostPeer(host))
+      for _ in 1...75 { try Self.save(200, writer) }
+      // Nothing but the numbers of its rows takes memory.
+      let error = try peer.call("observe", #"{"mode":"signal","fetch":{"entity":"Task"}}"#)
+      #expect(error["code"] == 1302)
+      #expect(error["data"]?["limit"] == "processBytes")
+      try host.settle()
+      #expect(host.enter { $0.budget.bytes } == 0)
+    }
+  }
+
   /// What a peer that reads nothing still has is held too.
   // Evidence: P-084c
   @Test func `beyond the limit ends the subscriptions of peers that read nothing`() async throws {

@@ -23,10 +23,10 @@ private final class Count: Sendable {
     #expect(second.begin() != nil)
   }
 
-  @Test func `a long request counts twice while it runs, up to a quarter`() throws {
+  @Test func `a long request counts four times while it runs, up to a quarter`() throws {
     let budget = ByteBudget(bytesMax: 1 << 20)
     let account = budget.open()
-    for (length, counted) in [(65_535, 0), (65_536, 65_536), (1 << 19, 1 << 18)] {
+    for (length, counted) in [(65_535, 0), (65_536, 3 * 65_536), (1 << 19, 1 << 18)] {
       let share = try #require(account.begin(for: length))
       #expect(budget.bytes == counted)
       #expect(share.grew(by: 1000))
@@ -34,9 +34,29 @@ private final class Count: Sendable {
       share.end()
       #expect(budget.bytes == 0)
     }
-    let reserved = try #require(account.begin(reserving: 1 << 19, for: 100_000))
-    #expect(budget.bytes == 1 << 19 + 100_000)
+    let reserved = try #require(account.begin(reserving: 1 << 19, for: 70_000))
+    #expect(budget.bytes == 1 << 19 + 210_000)
     reserved.end()
+  }
+
+  @Test func `a long request waits for the memory that it needs, unless nothing else runs`() throws
+  {
+    let budget = ByteBudget(bytesMax: 1 << 20)
+    let (first, second) = (budget.open(), budget.open())
+    let length = 1 << 16
+    first.addRequests(13 << 16)
+    // Requests alone may leave less than it needs, which no other response would release.
+    let alone = try #require(second.begin(for: length))
+    #expect(second.begin(for: length) == nil)
+    let woken = Count()
+    second.wait { woken.add() }
+    alone.end()
+    #expect(woken.count == 1)
+    first.setResponses(1)
+    #expect(second.begin(for: length) == nil)
+    #expect(second.begin(for: length - 1) != nil)
+    first.addRequests(-(1 << 16))
+    #expect(second.begin(for: length) != nil)
   }
 
   @Test func `the release of much memory is reported once`() {
@@ -44,14 +64,29 @@ private final class Count: Sendable {
     let mebibyte = 1 << 20
     let budget = ByteBudget(bytesMax: 512 * mebibyte) { count.add() }
     let account = budget.open()
-    for bytes in [65, 0, 64, 0, 65, 1].map({ $0 * mebibyte }) { account.setResponses(bytes) }
+    for bytes in [33, 0, 32, 0, 33, 1].map({ $0 * mebibyte }) { account.setResponses(bytes) }
     #expect(count.count == 1)
-    account.setResponses(100 * mebibyte)
-    for left in stride(from: 100, through: 0, by: -1) { account.setResponses(left * mebibyte) }
+    account.setResponses(50 * mebibyte)
+    for left in stride(from: 50, through: 0, by: -1) { account.setResponses(left * mebibyte) }
     #expect(count.count == 2)
-    account.setResponses(65 * mebibyte)
+    account.setResponses(33 * mebibyte)
     account.close()
     #expect(count.count == 3)
+  }
+
+  @Test func `results leave less memory to responses, and hold up none that reserves`() throws {
+    let account = budget.open()
+    budget.addResults(900)
+    #expect(budget.bytes == 900)
+    let share = try #require(account.begin())
+    #expect(!share.grew(by: 200))
+    share.end()
+    // Nothing of the results will be released for it.
+    let reserved = try #require(account.begin(reserving: 500))
+    #expect(account.begin(reserving: 500) == nil)
+    reserved.end()
+    budget.addResults(-900)
+    #expect(budget.bytes == 0)
   }
 
   @Test func `a response that grows beyond it is refused, and releases what it took`() throws {

@@ -41,4 +41,32 @@ import Testing
     }
     try queue.close()
   }
+
+  /// SQLite rolls back a reading transaction after an error of the disk, and its views with it.
+  //
+  // Evidence: P-057c
+  @Test func `are made again after a rollback`() async throws {
+    let store = try TestStore(TestModels.todo)
+    try await store.save(#"{"insert":[{"id":"Task/t1","values":{"title":"old"}}]}"#)
+    let former = try store.snapshot { $0.head }
+    try await store.save(#"{"update":[{"id":"Task/p1","values":{"title":"new"}}]}"#)
+    let newest = try store.snapshot { $0.head }
+    var options = SQLiteQueue.Options()
+    options.isReadOnly = true
+    let queue = try SQLiteQueue(path: store.store.container.storePath, options)
+    try queue.use { db in
+      let past = PastTables(db, model: store.store.model)
+      func title() throws -> String? { try db.text("SELECT title FROM Task") }
+      for _ in 1...2 {
+        try db.begin(.deferred)
+        try past.hide(after: former.lastChange, of: newest)
+        #expect(try title() == "old")
+        try db.rollback()
+        past.transactionEnded()
+        #expect(try title() == "new")
+      }
+      try past.showAll()
+      #expect(!past.isHiding)
+    }
+  }
 }

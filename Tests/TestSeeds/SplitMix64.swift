@@ -51,13 +51,19 @@ package enum Seeds {
   /// Returns the seeds 1 to `count`, or only the seed in the environment variable `CORDIAL_SEED`.
   ///
   /// `CORDIAL_SEEDS` is another count.
-  package static func first(_ count: UInt64) -> [UInt64] {
+  ///
+  /// - Parameters:
+  ///   - count: The number of seeds.
+  ///   - known: Further seeds, which have found something.
+  /// - Returns: The seeds.
+  package static func first(_ count: UInt64, and known: [UInt64] = []) -> [UInt64] {
     let environment = ProcessInfo.processInfo.environment
     if let named = environment["CORDIAL_SEED"].flatMap({ UInt64($0) }) {
       return [named]
     }
     let wanted = environment["CORDIAL_SEEDS"].flatMap { UInt64($0) }
-    return Array(1...max(wanted ?? count, 1))
+    let first = 1...max(wanted ?? count, 1)
+    return first + known.filter { !first.contains($0) }
   }
 
   /// Returns the command that repeats a failed seed, for the comment of an expectation.

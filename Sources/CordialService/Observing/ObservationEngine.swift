@@ -1,5 +1,6 @@
 import CordialValues
 import Interruptions
+import JSONRPC
 import PersistentHistory
 
 /// The state of the observations of all connections, which move from one position to the next
@@ -33,8 +34,8 @@ struct ObservationEngine {
   /// The work that waits for the end of the step that a worker performs.
   var afterStep: [@Sendable (isolated Service) -> Void] = []
 
-  init(_ limits: Limits) {
-    registry = SubscriptionRegistry(limits)
+  init(_ limits: Limits, _ memory: ByteBudget) {
+    registry = SubscriptionRegistry(limits, memory)
   }
 
   /// The number of authors at which clients are notified without updates.

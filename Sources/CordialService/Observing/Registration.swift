@@ -166,14 +166,14 @@ struct Registration: Sendable {
     case .resumes(let position, let changes):
       let old = try snapshot.earlier(position) { earlier in
         let reader = ResultReader(snapshot: earlier, limits: limits)
-        var out = UpdateWriter.discarding
+        var out = UpdateWriter(isDiscarding: true, meter: share)
         return try reader.read(
           observation.request,
           try reader.compile(observation.request),
           to: &out
         )
       }
-      var out = UpdateWriter.discarding
+      var out = UpdateWriter(isDiscarding: true, meter: share)
       observation.result = try ResultReader(snapshot: snapshot, limits: limits).read(
         observation.request,
         observation.plan,
@@ -242,7 +242,7 @@ struct Registration: Sendable {
       try out.object("result") { try search.write(observation.request.mode, to: &$0) }
     } else if isSignal {
       guard !isKnown else { return out.fragments.first?.bytes ?? MessageBytes([]) }
-      var unused = UpdateWriter.discarding
+      var unused = UpdateWriter(isDiscarding: true, meter: share)
       observation.result = try reader.read(observation.request, observation.plan, to: &unused)
     } else {
       try out.object("result") { out in

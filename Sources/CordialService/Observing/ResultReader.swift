@@ -174,6 +174,11 @@ struct ResultReader {
     return JSONMember(id, existed ? "deleted" : "unknown")
   }
 
+  /// The number of rows whose memory is counted together.
+  private static let countedRows = 1024
+  /// The memory of a row of a result, its number and its digest, in bytes.
+  private static let rowBytes = 16
+
   private func readRows(
     _ plan: FetchPlan,
     _ request: ObservedRequest,
@@ -185,10 +190,13 @@ struct ResultReader {
     let first = plan.request.offset - window.start
     let last = plan.request.limit.map { first + $0 } ?? .max
     /// Adds an object, and returns whether the window has it.
-    func add(_ object: Int64) -> Bool {
+    func add(_ object: Int64) throws -> Bool {
       let isInside = !plan.isWindow || (first..<last).contains(window.rows.count)
       if plan.isWindow { window.rows.append(object) }
       if isInside { result.objects.append(object) }
+      if isInside, result.objects.count.isMultiple(of: Self.countedRows) {
+        try out.count(Self.countedRows * Self.rowBytes)
+      }
       return isInside
     }
     let wantsDigests = request.mode != .ids && !plan.relatedNames.isEmpty
@@ -197,14 +205,14 @@ struct ResultReader {
     if request.mode == .ids || isDiscarding && !wantsDigests {
       out.beginList("ids")
       hasMore = try snapshot.eachNumber(plan, spare: spare) { object in
-        guard add(object), !isDiscarding else { return }
+        guard try add(object), !isDiscarding else { return }
         try out.element { $0.string(try snapshot.wrappedID(plan.key(object)).description) }
       }
       out.endList()
     } else {
       out.beginList("objects")
       hasMore = try snapshot.eachObject(plan, spare: spare) { object, write in
-        guard add(object) else { return }
+        guard try add(object) else { return }
         try out.element { writer in
           let start = writer.bytes.count
           write(&writer)

@@ -86,9 +86,22 @@ final class SubscriptionRegistry: Sendable {
   }
 
   private let state: Mutex<State>
+  /// The memory of the process, of which the results are a part.
+  private let memory: ByteBudget
 
-  init(_ limits: Limits) {
+  init(_ limits: Limits, _ memory: ByteBudget) {
     state = Mutex(State(recent: RecentObservations(limits)))
+    self.memory = memory
+  }
+
+  deinit {
+    memory.addResults(-bytes)
+  }
+
+  /// Counts the growth of the results, which is negative where one has ended.
+  private func grow(_ state: inout State, by bytes: Int) {
+    state.bytes += bytes
+    memory.addResults(bytes)
   }
 
   /// The number of observations.
@@ -146,7 +159,7 @@ final class SubscriptionRegistry: Sendable {
       let number = state.nextNumber
       state.nextNumber += 1
       state.entries[number] = Entry(observation, subscriber)
-      state.bytes += observation.bytes
+      grow(&state, by: observation.bytes)
       state.numbers[identity] = number
       state.recent.remove(identity)
       state.table.set(observation.interest, for: number)
@@ -171,7 +184,7 @@ final class SubscriptionRegistry: Sendable {
         state.recent.add(state.current(number, at: position) ?? entry.observation)
       }
       state.entries[number] = nil
-      state.bytes -= entry.observation.bytes
+      grow(&state, by: -entry.observation.bytes)
       state.numbers[entry.observation.request.identity] = nil
       state.table.remove(number)
       state.stragglers.remove(number)
@@ -222,7 +235,7 @@ final class SubscriptionRegistry: Sendable {
       if observation.position == position, let entry = state.entries[number] {
         entry.postponements = max(0, entry.postponements - 1)
       }
-      state.bytes += observation.bytes - old.bytes
+      grow(&state, by: observation.bytes - old.bytes)
       if old.result.named != observation.result.named || old.mayDangle != observation.mayDangle {
         state.table.set(observation.interest, for: number)
       }
@@ -269,7 +282,7 @@ final class SubscriptionRegistry: Sendable {
       guard let entry = state.entries[number] else { return nil }
       let (former, bytes) = (entry.observation.result, entry.observation.bytes)
       entry.observation.result.search = search
-      state.bytes += entry.observation.bytes - bytes
+      grow(&state, by: entry.observation.bytes - bytes)
       return former
     }
   }

@@ -50,6 +50,14 @@ struct UpdateWriter {
   /// A writer for an update that has no receiver.
   static var discarding: UpdateWriter { UpdateWriter(isDiscarding: true) }
 
+  /// Counts memory of the result that the members show.
+  ///
+  /// - Parameter bytes: The memory, in bytes.
+  /// - Throws: `limitExceeded` where there is none left.
+  func count(_ bytes: Int) throws(StoreError) {
+    if let meter, !meter.grew(by: bytes) { throw StoreSnapshot.memoryIsUsed }
+  }
+
   /// The fragments: lists of members, without braces around them.
   var fragments: [UpdateFragment] {
     guard !isEmptyFragment else { return finished }

@@ -214,8 +214,8 @@ package final class StoreReader {
         try body(try Self.reading { try readHead() })
       }
     } catch {
-      // SQLite ends the transaction itself after some errors.
-      if try queue.use({ $0.isInTransaction }) { try commit.run() }
+      // SQLite rolls the transaction back itself after some errors, such as those of the disk.
+      if try queue.use({ $0.isInTransaction }) { try commit.run() } else { past.transactionEnded() }
       throw error
     }
     try commit.run()

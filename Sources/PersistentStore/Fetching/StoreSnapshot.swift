@@ -345,6 +345,11 @@ package struct StoreSnapshot {
     }
   }
 
+  /// The error of a response for which no memory is left.
+  package static var memoryIsUsed: StoreError {
+    StoreError(.limitExceeded, "There is no memory for the response", hint: "Try again")
+  }
+
   /// Throws an error for a response that is too long.
   ///
   /// - Parameters:
@@ -352,9 +357,7 @@ package struct StoreSnapshot {
   ///   - bytesMax: The maximum length of its bytes.
   /// - Throws: `limitExceeded`.
   package static func check(_ writer: JSONWriter, _ bytesMax: Int) throws(StoreError) {
-    guard !writer.isRefused else {
-      throw StoreError(.limitExceeded, "There is no memory for the response", hint: "Try again")
-    }
+    guard !writer.isRefused else { throw memoryIsUsed }
     guard writer.count > bytesMax else { return }
     throw StoreError(
       .limitExceeded,
