@@ -13,7 +13,7 @@ import DequeModule
 /// - any to ended: `end`.
 ///
 /// Times are in nanoseconds, of one monotonic clock.
-struct ReadSchedule {
+package struct ReadSchedule {
   private var quick: Set<Int> = []
   private var slow: Set<Int> = []
   private var paused: Deque<Int> = []
@@ -25,15 +25,18 @@ struct ReadSchedule {
   /// The time without quick reads after which all slow reads may run.
   private static let calm: UInt64 = 5_000_000
 
+  /// Creates a schedule without reads.
+  package init() {}
+
   /// The number of reads that have begun and not ended.
-  var count: Int { quick.count + slow.count + paused.count }
+  package var count: Int { quick.count + slow.count + paused.count }
 
   private func slowMax(_ now: UInt64) -> Int {
     quick.isEmpty && now >= lastQuick + Self.calm ? Self.slowMax : 1
   }
 
   /// Begins a read.
-  mutating func begin(_ read: Int) { quick.insert(read) }
+  package mutating func begin(_ read: Int) { quick.insert(read) }
 
   /// Returns whether a read has to pause.
   ///
@@ -42,7 +45,7 @@ struct ReadSchedule {
   ///   - hasUsedSlice: Whether it has run for a slice of time since it began or continued.
   ///   - now: The time.
   /// - Returns: Whether the read pauses, until `resume` returns it.
-  mutating func check(_ read: Int, hasUsedSlice: Bool, at now: UInt64) -> Bool {
+  package mutating func check(_ read: Int, hasUsedSlice: Bool, at now: UInt64) -> Bool {
     if quick.contains(read) {
       guard hasUsedSlice else { return false }
       quick.remove(read)
@@ -57,21 +60,21 @@ struct ReadSchedule {
   }
 
   /// Returns the paused read that continues; nil where none may.
-  mutating func resume(at now: UInt64) -> Int? {
+  package mutating func resume(at now: UInt64) -> Int? {
     guard slow.count < slowMax(now), let next = paused.popFirst() else { return nil }
     slow.insert(next)
     return next
   }
 
   /// Continues a paused read out of turn, because it has to end.
-  mutating func leave(_ read: Int) {
+  package mutating func leave(_ read: Int) {
     guard let index = paused.firstIndex(of: read) else { return }
     paused.remove(at: index)
     slow.insert(read)
   }
 
   /// Ends a read.
-  mutating func end(_ read: Int, at now: UInt64) {
+  package mutating func end(_ read: Int, at now: UInt64) {
     if quick.remove(read) != nil { lastQuick = now }
     slow.remove(read)
     paused.removeAll { $0 == read }

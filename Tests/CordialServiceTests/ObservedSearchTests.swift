@@ -22,6 +22,25 @@ private enum SearchedTasks {
     (rows?.array ?? []).compactMap { ($0["title"] ?? $0["object"]?["title"])?.string }
   }
 
+  // Evidence: P-019a, P-084c
+  @Test func `ends where it takes longer than its limit`() async throws {
+    var limits = Limits()
+    limits.liveSearchSecondsMax = 0
+    try await withHost(model: SearchedTasks.model, limits: limits) { host in
+      let (peer, writer) = (HostPeer(host), HostPeer(host))
+      _ = try peer.call("observe", Self.milk)
+      _ = try peer.call("observe", #"{"fetch":{"entity":"Task"}}"#)
+      try writer.saveTask("Buy milk")
+      _ = try peer.call("observe/flush")
+      let updates = peer.changes.flatMap { $0["updates"]?.array ?? [] }
+      let ends = updates.filter { $0["error"] != nil }
+      #expect(ends.compactMap { $0["subscription"]?.string } == ["s1"])
+      #expect(ends.first?["error"]?["code"] == 1303)
+      #expect(updates.contains { $0["subscription"] == "s2" && $0["insert"] != nil })
+      #expect(try peer.call("status")["subscriptions"] == 1)
+    }
+  }
+
   // Evidence: P-080b, P-088a
   @Test func `has the hits of the search, and reports their differences`() async throws {
     try await withHost(model: SearchedTasks.model) { host in
