@@ -2,7 +2,7 @@
 """Measures how soon requests stop, and how much slow clients delay others, for Tools/bench.
 
     stops.py lines [--count N] [--sorted N] >LINES
-    stops.py stop SOCKET WHAT [--rounds N]
+    stops.py stop SOCKET WHAT [--rounds N] [--seconds S]
     stops.py beside SOCKET WHAT [--seconds S] [--slow]
 
 `lines` prints the objects that the others need, as lines of `cordial import`. WHAT of `stop` is
@@ -127,8 +127,10 @@ def stop(options):
         if json.loads(answer)["error"]["code"] != -32800:
             sys.exit(answer[:300])
         times.append(time.perf_counter() - began)
-    if len(times) < max(rounds / 2, 20):
+    if early > rounds / 2:
         sys.exit(f"{early} of {rounds} requests ended before they were cancelled")
+    if len(times) < min(20, options.rounds / 2):
+        sys.exit(f"only {rounds} requests in {options.seconds} seconds")
     return {**figures(times), "runMilliseconds": length * 1000, "early": early}
 
 
@@ -198,7 +200,7 @@ def main():
     stopping.add_argument("socket")
     stopping.add_argument("what", choices=SLOW)
     stopping.add_argument("--rounds", type=int, default=100)
-    stopping.add_argument("--seconds", type=float, default=120, help="the most for all rounds")
+    stopping.add_argument("--seconds", type=float, default=120, help="the maximum seconds of all rounds")
     waiting = commands.add_parser("beside")
     waiting.add_argument("socket")
     waiting.add_argument("what", choices=["reads", "saves"])

@@ -100,11 +100,11 @@ static int foldInContext(
   struct cutter *cutter, struct compound *compound, int32_t first, int32_t start, int32_t end
 ) {
   int32_t from = compound->parts[first].from;
-  int32_t size = unicode_fold(
-    cutter->text + start, end - start, UNICODE_FOLD_CASE | UNICODE_FOLD_DIACRITICS,
+  int32_t size = cutter_fold(
+    cutter, start, end, UNICODE_FOLD_CASE | UNICODE_FOLD_DIACRITICS,
     compound->folded + from, WORD_BYTES_MAX);
   if (size < 0) return SQLITE_NOMEM;
-  compound->size = from + (size > WORD_BYTES_MAX ? WORD_BYTES_MAX : size);
+  compound->size = from + size;
   join(compound, first);
   return SQLITE_OK;
 }

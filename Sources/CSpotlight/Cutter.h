@@ -12,6 +12,8 @@ enum {
   // The maximum lengths of text in which ICU looks for words at once, and of its folded form.
   RUN_BYTES_MAX = 1024,
   RUN_FOLDED_MAX = 4 * RUN_BYTES_MAX,
+  // The length that the folded form of a part of WORD_BYTES_MAX does not exceed.
+  FOLDED_BYTES_MAX = 12 * WORD_BYTES_MAX,
   // The maximum number of marks that are brought into canonical order at once.
   MARKS_MAX = 32,
 };
@@ -45,6 +47,11 @@ int cutter_colocate(
 
 /// Returns whether a word continues or begins at an offset.
 bool cutter_is_word(const struct cutter *cutter, int32_t at);
+
+/// Folds a part of the text, and leaves out what does not fit. Returns the length, or -1 if memory is
+/// short.
+int32_t cutter_fold(
+  const struct cutter *cutter, int32_t start, int32_t end, int flags, char *out, int32_t capacity);
 
 /// Reads words that are joined by single connectors, as in `foo_bar`, and emits them with their
 /// parts. `*at` is the offset of the first code point, and then that after the last one.

@@ -104,14 +104,28 @@ static int emitMarked(
   return cutter_emit(cutter, marked, size + 1, start, end);
 }
 
+int32_t cutter_fold(
+  const struct cutter *cutter, int32_t start, int32_t end, int flags, char *out, int32_t capacity
+) {
+  const char *text = cutter->text + start;
+  int32_t size = unicode_fold(text, end - start, flags, out, capacity);
+  if (size <= capacity) return size;
+  // What does not fit is not written at all, not even its beginning.
+  char whole[FOLDED_BYTES_MAX];
+  size = unicode_fold(text, end - start, flags, whole, FOLDED_BYTES_MAX);
+  if (size < 0 || size > FOLDED_BYTES_MAX) return -1;
+  size = capacity;
+  U8_SET_CP_START(whole, 0, size);
+  memcpy(out, whole, (size_t)size);
+  return size;
+}
+
 // Folds a range of the text as a whole, for code points that fold only with adjacent ones.
 static int emitFolded(struct cutter *cutter, int32_t start, int32_t end) {
   char word[WORD_BYTES_MAX];
-  int32_t size = unicode_fold(
-    cutter->text + start, end - start, UNICODE_FOLD_CASE, word, WORD_BYTES_MAX);
+  int32_t size = cutter_fold(cutter, start, end, UNICODE_FOLD_CASE, word, WORD_BYTES_MAX);
   if (size < 0) return SQLITE_NOMEM;
   if (size == 0) return 0;
-  if (size > WORD_BYTES_MAX) size = WORD_BYTES_MAX;
   unicode_fold_kana(word, size);
   return emitMarked(cutter, word, size, start, end);
 }
@@ -208,8 +222,16 @@ static int emitExpanded(
   struct cutter *cutter, const struct unicode_folded *folded, int32_t start, int32_t end
 ) {
   struct expansion expansion = {cutter, start, end};
-  return spotlight_tokenize(
-    folded->bytes, folded->length, cutter->flags, &expansion, takeExpanded);
+  const char *words = folded->bytes;
+  int32_t length = folded->length;
+  char form[UNICODE_EXPANDED_MAX];
+  if (length == 0) {
+    int flags = UNICODE_FOLD_CASE | UNICODE_FOLD_DIACRITICS;
+    length = cutter_fold(cutter, start, end, flags, form, UNICODE_EXPANDED_MAX);
+    if (length < 0) return SQLITE_NOMEM;
+    words = form;
+  }
+  return spotlight_tokenize(words, length, cutter->flags, &expansion, takeExpanded);
 }
 
 // MARK: Signs

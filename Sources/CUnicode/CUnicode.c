@@ -416,7 +416,11 @@ static void describe(UChar32 c, struct unicode_folded *entry) {
     int flags = UNICODE_FOLD_CASE | (class == UNICODE_WORD ? UNICODE_FOLD_DIACRITICS : 0);
     int32_t folded = unicode_fold(text, length, flags, entry->bytes, sizeof entry->bytes);
     if (folded < 0 || folded > (int32_t)sizeof entry->bytes) {
-      class = UNICODE_CONTEXT;
+      // U+FDFA and U+FDFB are folded to several words.
+      char form[UNICODE_EXPANDED_MAX];
+      folded = unicode_fold(text, length, flags, form, sizeof form);
+      bool isExpanded = folded > 0 && folded <= (int32_t)sizeof form && hasSeparator(form, folded);
+      class = isExpanded ? UNICODE_EXPANDED : UNICODE_CONTEXT;
     } else {
       entry->length = (uint8_t)folded;
       if (folded == 0) class = UNICODE_SILENT;

@@ -21,7 +21,7 @@ package struct Limits: Sendable {
   /// The size of one connection's responses that wait for others above which no further request
   /// begins, in bytes.
   package var heldBytesMax = 16 << 20
-  /// The memory of the received messages and the responses of all connections, in bytes.
+  /// The memory of received messages, responses and current results of all connections, in bytes.
   package var processBytesMax = 512 << 20
   /// The time after which a peer that accepts no bytes, and holds more than its share of
   /// `processBytesMax`, is disconnected while others wait, in seconds.

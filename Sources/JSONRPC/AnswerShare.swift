@@ -6,15 +6,18 @@ import Synchronization
 /// The thread that builds the response reports its growth; the loop ends it.
 package final class AnswerShare: JSONMeter, Sendable {
   private let account: ByteBudget.Account
-  /// The memory that was taken for the response at the beginning.
+  /// Whether memory was reserved, so that the response is not begun again.
+  package let isReserved: Bool
+  /// The memory that was taken for the response at the beginning, in bytes.
   private let reserved: Int
   /// The memory that was taken, and is released at the end.
   private let taken: Atomic<Int>
   private let used = Atomic<Int>(0)
   private let isRefused = Atomic<Bool>(false)
 
-  init(_ account: ByteBudget.Account, reserved: Int, copies: Int) {
+  init(_ account: ByteBudget.Account, isReserved: Bool, reserved: Int, copies: Int) {
     self.account = account
+    self.isReserved = isReserved
     self.reserved = reserved
     taken = Atomic(reserved + copies)
   }
@@ -22,9 +25,6 @@ package final class AnswerShare: JSONMeter, Sendable {
   deinit {
     end()
   }
-
-  /// Whether memory was reserved, so that the response is not begun again.
-  package var isReserved: Bool { reserved > 0 }
 
   /// Whether the response did not fit.
   package var wasRefused: Bool { isRefused.load(ordering: .relaxed) }

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The memory of the messages of all connections of a process: received messages and responses.
+/// The memory that all connections of a process hold: received messages, responses, and the current
+/// results of subscriptions.
 ///
 /// Any thread may use it. It bounds the parts of what connections hold in different ways:
 ///
@@ -11,7 +12,9 @@ import Synchronization
 /// - Observed results count as well: they leave less for messages.
 /// - A response begins while there is memory. One that does not fit is begun again as soon as half
 ///   of the memory, or the maximum of a response, is free for it alone.
-/// - A long request counts four times while it runs: a compiled list takes some times its values.
+/// - A long request counts four times while it runs, up to a quarter of the memory: a compiled list
+///   takes several times the memory of its values. While it waits, others begin as beside a response
+///   that did not fit.
 package final class ByteBudget: Sendable {
   /// The maximum memory, in bytes.
   package let bytesMax: Int
@@ -28,13 +31,18 @@ package final class ByteBudget: Sendable {
   /// The memory by which the highest use has to be undercut before `released` is called, in bytes.
   private static let releasedMin = 32 << 20
 
+  /// Returns whether a request is long.
+  ///
+  /// - Parameter length: The memory of the request, in bytes.
+  package static func isLong(_ length: Int) -> Bool { length >= longRequestMin }
+
   private let released: (@Sendable () -> Void)?
   private let held = Atomic<Int>(0)
   /// The highest use since `released` was called, in bytes.
   private let highest = Atomic<Int>(0)
   private let heldByRequests = Atomic<Int>(0)
-  /// The memory of what stays when all requests are answered, in bytes.
-  private let heldByResults = Atomic<Int>(0)
+  /// The memory of responses, and of what requests need while they run, in bytes.
+  private let heldByAnswers = Atomic<Int>(0)
   /// The number of accounts that wait for memory.
   private let waitingCount = Atomic<Int>(0)
   private let state = Mutex(State())
@@ -101,17 +109,16 @@ package final class ByteBudget: Sendable {
   /// Counts memory that services keep for their clients, beside the messages: observed results.
   ///
   /// - Parameter bytes: The growth, in bytes; negative where memory is released.
-  package func addResults(_ bytes: Int) {
-    heldByResults.add(bytes, ordering: .relaxed)
+  package func addResults(_ bytes: Int) { add(bytes) }
+
+  /// Adds the memory of responses, or removes it with a negative number.
+  fileprivate func addAnswers(_ bytes: Int) {
+    heldByAnswers.add(bytes, ordering: .relaxed)
     add(bytes)
   }
 
-  /// Whether nothing that is held will be released while nothing more begins.
-  private var holdsNothingElse: Bool {
-    let staying =
-      heldByRequests.load(ordering: .relaxed) + heldByResults.load(ordering: .relaxed)
-    return bytes <= staying
-  }
+  /// Whether no response will release memory, so that a request would wait in vain.
+  private var holdsNoAnswer: Bool { heldByAnswers.load(ordering: .relaxed) <= 0 }
 
   fileprivate func add(_ bytes: Int, isOfRequests: Bool = false) {
     guard bytes != 0 else { return }
@@ -138,7 +145,7 @@ package final class ByteBudget: Sendable {
 
   /// Calls what waits for memory.
   private func wake() {
-    guard bytes < bytesMax else { return }
+    guard bytes < bytesMax || holdsNoAnswer else { return }
     let waiting = state.withLock { state in
       defer { state.waiting = [] }
       waitingCount.store(0, ordering: .relaxed)
@@ -200,23 +207,23 @@ package final class ByteBudget: Sendable {
     let isReserving = bytes > 0
     let limit = state.withLock { state -> Int in
       if isReserving { return bytesMax - bytes }
-      return state.reserving.isEmpty ? bytesMax - 1 : bytesMax / 2
+      let isAlone = state.reserving.allSatisfy { $0 == account.number }
+      return isAlone ? bytesMax - 1 : bytesMax / 2
     }
-    // A quarter is left for its response, whatever the length of the request.
-    let isLong = length >= Self.longRequestMin
+    let isLong = Self.isLong(length)
     let copies = isLong ? min(Self.copiesPerRequest * length, bytesMax / 4) : 0
     // What has reserved memory waits for nothing else, so that it begins at last.
     let needed = isReserving ? 0 : copies
     if self.bytes + needed > limit { _ = dropLargest(needed: bytesMax - limit + needed) }
-    // Requests alone may use more than half by the length of some short ones.
-    guard self.bytes + needed <= limit || holdsNothingElse && (isReserving || isLong) else {
+    guard self.bytes + needed <= limit || holdsNoAnswer else {
+      if isLong { setReserving(true, account.number) }
       return nil
     }
-    if isReserving {
-      state.withLock { state in _ = state.reserving.remove(account.number) }
-    }
-    add(bytes + copies)
-    return AnswerShare(account, reserved: bytes, copies: copies)
+    if isReserving || isLong { setReserving(false, account.number) }
+    // Requests and results may leave less than the response reserves.
+    let reserved = min(bytes, max(bytesMax - self.bytes - copies, bytesMax / 8))
+    addAnswers(reserved + copies)
+    return AnswerShare(account, isReserved: isReserving, reserved: reserved, copies: copies)
   }
 
   fileprivate func setReserving(_ isReserving: Bool, _ number: Int) {
@@ -309,7 +316,7 @@ extension ByteBudget {
 
     /// Sets the memory of the responses that the peer has not accepted.
     package func setResponses(_ bytes: Int) {
-      budget.add(bytes - responses.exchange(bytes, ordering: .relaxed))
+      budget.addAnswers(bytes - responses.exchange(bytes, ordering: .relaxed))
     }
 
     /// Returns the memory for a response that is about to be built; nil where the request has to
@@ -333,7 +340,7 @@ extension ByteBudget {
     package func wait(_ work: @escaping @Sendable () -> Void) { budget.wait(number, work) }
 
     /// Adds the memory of a response that is being built, or removes it with a negative number.
-    func addAnswer(_ bytes: Int) { budget.add(bytes) }
+    func addAnswer(_ bytes: Int) { budget.addAnswers(bytes) }
 
     /// Whether memory is left for a response that grows.
     var hasRoom: Bool { budget.hasRoom }

@@ -7,7 +7,7 @@ enum IndexTables {
   case current, next
 
   /// The version of the tables' layout; an index with another version is rebuilt.
-  private static let formatVersion = 11
+  private static let formatVersion = 12
   /// The number of bytes of words that FTS5 collects before it writes a segment.
   ///
   /// The option is undocumented. Its default of 1 MiB produces many small segments when many

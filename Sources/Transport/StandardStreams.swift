@@ -52,7 +52,7 @@ package final class StandardStreams: Sendable {
 
   /// Waits until all written bytes are copied.
   ///
-  /// - Throws: `TransportError` when the copying could not run.
+  /// - Throws: `TransportError` where standard output cannot be written.
   package func finish() async throws(TransportError) {
     do {
       try await outputPump?.finish()
@@ -174,7 +174,9 @@ private struct Pump {
           unsafe Glibc.write(target, bytes.baseAddress.map { unsafe $0 + done }, count - done)
         }
         if written < 0, errno == EINTR { continue }
-        guard written > 0 else { throw IOError(errnoCode: errno, reason: "write") }
+        guard written > 0 else {
+          throw IOError(errnoCode: written < 0 ? errno : EIO, reason: "write")
+        }
         done += written
       }
     }

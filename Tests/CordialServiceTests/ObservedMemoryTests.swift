@@ -76,10 +76,10 @@ import Testing
   // Evidence: P-019d
   @Test func `counts while it is read`() async throws {
     var limits = Limits()
-    limits.processBytesMax = 200_000
+    limits.processBytesMax = 100_000
     try await withHost(limits: limits) { host in
       let (writer, peer) = (HostPeer(host), HostPeer(host))
-      for _ in 1...75 { try Self.save(200, writer) }
+      for _ in 1...150 { try Self.save(100, writer) }
       // Nothing but the numbers of its rows takes memory.
       let error = try peer.call("observe", #"{"mode":"signal","fetch":{"entity":"Task"}}"#)
       #expect(error["code"] == 1302)

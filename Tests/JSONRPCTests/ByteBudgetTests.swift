@@ -74,6 +74,47 @@ private final class Count: Sendable {
     #expect(count.count == 3)
   }
 
+  @Test func `others begin below half while a long request waits`() throws {
+    let budget = ByteBudget(bytesMax: 1 << 20)
+    let (first, second, third) = (budget.open(), budget.open(), budget.open())
+    let share = try #require(first.begin())
+    #expect(share.grew(by: 900_000))
+    #expect(third.begin() != nil)
+    #expect(second.begin(for: 1 << 16) == nil)
+    #expect(third.begin() == nil)
+    // A short request of the same connection does not wait for it.
+    #expect(second.begin() != nil)
+    second.endReserving()
+    #expect(third.begin() != nil)
+    #expect(second.begin(for: 1 << 16) == nil)
+    share.end()
+    #expect(second.begin(for: 1 << 16) != nil)
+    let other = try #require(first.begin())
+    #expect(other.grew(by: 900_000))
+    #expect(third.begin() != nil)
+  }
+
+  @Test func `a request begins where no response will release memory`() throws {
+    let (first, second) = (budget.open(), budget.open())
+    budget.addResults(300)
+    first.addRequests(250)
+    // A short unfinished message is not dropped, and may stay as it is.
+    #expect(!second.setUnfinished(1))
+    first.beginReserving()
+    let reserved = try #require(first.begin(reserving: 500))
+    #expect(budget.bytes == 1000)
+    let woken = Count()
+    #expect(second.begin(reserving: 500) == nil)
+    second.wait { woken.add() }
+    budget.addResults(1000)
+    #expect(woken.count == 0)
+    reserved.end()
+    // The results alone take more than all memory.
+    #expect(budget.bytes > 1000)
+    #expect(woken.count == 1)
+    #expect(second.begin() != nil)
+  }
+
   @Test func `results leave less memory to responses, and hold up none that reserves`() throws {
     let account = budget.open()
     budget.addResults(900)

@@ -246,9 +246,10 @@ private let garage = """
     let folder = try TestFolder()
     let store = try TestStore(garage, in: folder)
     let other = try TestFolder()
-    let link = other.path + "/link"
-    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.path)
-    for parent in [folder.path, folder.path + "/./", link] {
+    let (link, deep) = (other.path + "/link", folder.path + "/a/b/c/d/e/f/g/h")
+    try FileManager.default.createDirectory(atPath: deep, withIntermediateDirectories: true)
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: deep)
+    for parent in [folder.path, folder.path + "/a/../", deep, link] {
       let target = StoreContainer(path: parent + "/copy")
       let error = #expect(throws: StoreError.self) {
         try StoreBackup.copy(

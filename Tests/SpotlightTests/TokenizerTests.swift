@@ -22,6 +22,7 @@ import Testing
     ("がか", ["ガ", "カ"]), ("か\u{3099}ゝ", ["ガ", "ヽ"]), ("テ\u{3099}ータ", ["デ", "ー", "タ"]),
     ("データ", ["デ", "ー", "タ"]),
     ("ﾃﾞｰﾀ ﾊﾟ", ["デ", "ー", "タ", "パ"]), ("㌔", ["キ", "ロ"]), ("𠮷野家", ["𠮷", "野", "家"]),
+    ("ﷺ", ["صلى", "الله", "عليه", "وسلم"]), ("xﷻ!", ["x", "جل", "جلاله"]),
     ("ไทย", ["ไ", "ท", "ย"]), ("ที่", ["ท", "\u{E35}", "\u{E48}"]),
     ("한국어 공부", ["한", "국", "어", "공", "부"]), ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),
     ("a👍b", ["a", "👍", "b"]), ("👩‍👩‍👧", ["👩‍👩‍👧"]), ("👍🏽", ["👍"]),
@@ -297,6 +298,31 @@ import Testing
         both == tokenize(first).map(\.text) + tokenize(second).map(\.text),
         "\(first.debugDescription) \(second.debugDescription); \(Seeds.repeating(seed))"
       )
+    }
+  }
+
+  /// Letters whose folded forms are some times as long.
+  @Test func `Words that grow while they are folded are cut at a letter`() throws {
+    let scalars = (0x80...0x10FFFF).compactMap { Unicode.Scalar($0) }.filter { scalar in
+      guard scalar.properties.generalCategory != .unassigned else { return false }
+      let folded = String(scalar).precomposedStringWithCompatibilityMapping.lowercased()
+      return folded.utf8.count > 2 * String(scalar).utf8.count
+    }
+    #expect(scalars.count > 50)
+    for scalar in scalars {
+      for text in [String(scalar), "a" + String(scalar), String(scalar) + "\u{300}\u{344}"] {
+        let bytes = Array(String(repeating: text, count: 400).utf8)
+        for isQuery in [false, true] {
+          let tokens = tokenize(bytes, isQuery: isQuery)
+          #expect(tokens == tokenize(bytes, isQuery: isQuery), "\(scalar.value)")
+          for token in tokens {
+            let word = String(validating: token.unmarked.bytes, as: UTF8.self)
+            #expect(word != nil, "\(scalar.value): \(token.bytes.count) bytes")
+            #expect(word?.contains { $0.isWhitespace || $0 == "\"" } == false, "\(scalar.value)")
+            #expect(token.bytes.count <= 513, "\(scalar.value)")
+          }
+        }
+      }
     }
   }
 }

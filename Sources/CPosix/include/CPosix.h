@@ -1,4 +1,5 @@
-// CPosix: checks whether epoll can wait for a descriptor, starts programs, and limits free memory.
+// CPosix: checks whether epoll can wait for a descriptor, starts programs, and limits and returns
+// free memory.
 //
 // Must not know: Swift.
 
@@ -23,10 +24,10 @@ void posix_return_free_memory(void);
 
 /// Limits the free memory that the process keeps.
 ///
-/// - arenas: The number of heaps, each of which keeps free memory of its own.
+/// - arenas: The number of arenas, each of which keeps free memory of its own.
 /// - own_bytes: The length from which a buffer is a mapping of its own, which returns to the system
 ///   as soon as it is freed.
-/// - kept_bytes: The free memory at the end of a heap that stays with it.
+/// - kept_bytes: The free memory at the end of an arena that stays with it.
 void posix_keep_little_free_memory(int arenas, int own_bytes, int kept_bytes);
 
 #endif

@@ -97,6 +97,11 @@ enum unicode_class {
   UNICODE_JAMO_BEHIND = 10,
 };
 
+enum {
+  /// The maximum length of the folded form of UNICODE_EXPANDED, in bytes.
+  UNICODE_EXPANDED_MAX = 64,
+};
+
 /// The case of a code point, by which a word is split into its parts.
 enum unicode_case {
   UNICODE_UNCASED = 0,
@@ -108,7 +113,7 @@ enum unicode_case {
 /// The class of a code point and its folded form without context.
 ///
 /// A single is folded to the form in which it is searched: Han to simplified characters, hiragana
-/// to katakana.
+/// to katakana. The length of UNICODE_EXPANDED is 0 where its form is longer than `bytes`.
 struct unicode_folded {
   uint8_t class;
   uint8_t letterCase;

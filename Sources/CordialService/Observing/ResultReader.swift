@@ -176,8 +176,6 @@ struct ResultReader {
 
   /// The number of rows whose memory is counted together.
   private static let countedRows = 1024
-  /// The memory of a row of a result, its number and its digest, in bytes.
-  private static let rowBytes = 16
 
   private func readRows(
     _ plan: FetchPlan,
@@ -189,17 +187,19 @@ struct ResultReader {
     let spare = plan.isWindow ? window.spare : 0
     let first = plan.request.offset - window.start
     let last = plan.request.limit.map { first + $0 } ?? .max
+    let wantsDigests = request.mode != .ids && !plan.relatedNames.isEmpty
+    /// The memory of a row, in bytes: its number, that of the window, and its digest.
+    let rowBytes = 8 * (1 + (plan.isWindow ? 1 : 0) + (wantsDigests ? 1 : 0))
+    var rowCount = 0
     /// Adds an object, and returns whether the window has it.
     func add(_ object: Int64) throws -> Bool {
       let isInside = !plan.isWindow || (first..<last).contains(window.rows.count)
       if plan.isWindow { window.rows.append(object) }
       if isInside { result.objects.append(object) }
-      if isInside, result.objects.count.isMultiple(of: Self.countedRows) {
-        try out.count(Self.countedRows * Self.rowBytes)
-      }
+      rowCount += 1
+      if rowCount.isMultiple(of: Self.countedRows) { try out.count(Self.countedRows * rowBytes) }
       return isInside
     }
-    let wantsDigests = request.mode != .ids && !plan.relatedNames.isEmpty
     let isDiscarding = out.isDiscarding
     let hasMore: Bool
     if request.mode == .ids || isDiscarding && !wantsDigests {

@@ -33,7 +33,8 @@ struct UpdateWriter {
   ///   - bytesMax: The maximum length of everything, beyond which writing fails; nil without a
   ///     limit.
   ///   - isDiscarding: Whether only the caller's bodies need what is written.
-  ///   - meter: What counts the memory of everything, with `bytesMax`; nil where nothing bounds it.
+  ///   - meter: What counts the memory of everything, and of the result; nil where nothing bounds
+  ///     it. Where members are kept, it needs `bytesMax`.
   init(
     fragmentBytesMax: Int = .max,
     bytesMax: Int? = nil,
@@ -50,7 +51,7 @@ struct UpdateWriter {
   /// A writer for an update that has no receiver.
   static var discarding: UpdateWriter { UpdateWriter(isDiscarding: true) }
 
-  /// Counts memory of the result that the members show.
+  /// Counts memory of the result whose members are written.
   ///
   /// - Parameter bytes: The memory, in bytes.
   /// - Throws: `limitExceeded` where there is none left.

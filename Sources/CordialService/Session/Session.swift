@@ -93,7 +93,7 @@ final class Session {
   func release(_ request: Request) {
     bytesInFlight -= request.bytes
     account.addRequests(-request.bytes)
-    if request.needsReservation { account.endReserving() }
+    if request.needsReservation || ByteBudget.isLong(request.bytes) { account.endReserving() }
   }
 
   /// Adds a message, or a part of one, for the end of the turn; only `Service.send` calls this.

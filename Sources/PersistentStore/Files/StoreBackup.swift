@@ -76,13 +76,13 @@ package enum StoreBackup {
     }
   }
 
-  /// Returns whether a folder is another one or inside it, by whatever path it is named.
+  /// Returns whether a folder is `other` or is inside it, also through symbolic links.
   private static func isInside(_ folder: String, _ other: String) -> Bool {
     var (facts, outer) = (stat(), stat())
     guard unsafe stat(other, &outer) == 0 else { return false }
     var path = folder
-    // A path has no more parts than bytes.
-    for _ in 0...folder.utf8.count {
+    // Each step ascends, and the parent of the root is the root.
+    while true {
       guard unsafe stat(path, &facts) == 0 else { return false }
       if facts.st_dev == outer.st_dev, facts.st_ino == outer.st_ino { return true }
       let inner = facts
@@ -91,7 +91,6 @@ package enum StoreBackup {
         facts.st_ino != inner.st_ino || facts.st_dev != inner.st_dev
       else { return false }
     }
-    return false
   }
 
   private static func reason() -> String { unsafe String(cString: strerror(errno)) }
