@@ -56,9 +56,10 @@ package final class PastTables {
     )
     defer { rows.reset() }
     rows.bind(change, at: 1)
+    var statements: [String: PreparedStatement] = [:]
     while try rows.step() {
       try db.progress.check()
-      try former.rewind(HistoryRow(rows), present)
+      try former.rewind(HistoryRow(rows)) { row in try present(row, &statements) }
     }
     for (number, objects) in former.objects.sorted(by: { $0.key < $1.key }) {
       let entity = model.entity(number)
@@ -108,14 +109,34 @@ package final class PastTables {
   package func transactionEnded() { hidden = nil }
 
   /// Returns the current row of a table, or nil if there is none.
-  private func present(_ row: FormerRows.RowName) throws -> [AttributeValue]? {
-    let list = row.columns.map(SQLNames.quoted).joined(separator: ", ")
-    let key = row.columns.prefix(row.key.count).map { "\(SQLNames.quoted($0)) = ?" }
-    return try db.row(
-      "SELECT \(list) FROM main.\(SQLNames.quoted(row.table)) "
-        + "WHERE \(key.joined(separator: " AND "))",
-      row.key
-    ) { statement in row.columns.indices.map { statement.value(Int32($0)) } }
+  ///
+  /// - Parameters:
+  ///   - row: The row, with all columns of its table.
+  ///   - statements: The statements that read rows, by table: compiling one takes longer than to
+  ///     read a row.
+  /// - Returns: The values of the columns.
+  /// - Throws: `SQLiteError`.
+  private func present(
+    _ row: FormerRows.RowName,
+    _ statements: inout [String: PreparedStatement]
+  ) throws -> [AttributeValue]? {
+    let statement: PreparedStatement
+    if let known = statements[row.table] {
+      statement = known
+    } else {
+      let list = row.columns.map(SQLNames.quoted).joined(separator: ", ")
+      let key = row.columns.prefix(row.key.count).map { "\(SQLNames.quoted($0)) = ?" }
+      statement = try PreparedStatement(
+        db,
+        "SELECT \(list) FROM main.\(SQLNames.quoted(row.table)) "
+          + "WHERE \(key.joined(separator: " AND "))"
+      )
+      statements[row.table] = statement
+    }
+    defer { statement.reset() }
+    for (index, value) in row.key.enumerated() { statement.bind(value, at: Int32(index + 1)) }
+    guard try statement.step() else { return nil }
+    return row.columns.indices.map { statement.value(Int32($0)) }
   }
 
   /// Replaces a table by a view.

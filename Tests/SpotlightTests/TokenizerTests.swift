@@ -301,7 +301,7 @@ import Testing
     }
   }
 
-  /// Letters whose folded forms are some times as long.
+  /// Code points whose folded forms have several times their length.
   @Test func `Words that grow while they are folded are cut at a letter`() throws {
     let scalars = (0x80...0x10FFFF).compactMap { Unicode.Scalar($0) }.filter { scalar in
       guard scalar.properties.generalCategory != .unassigned else { return false }
@@ -319,7 +319,8 @@ import Testing
             let word = String(validating: token.unmarked.bytes, as: UTF8.self)
             #expect(word != nil, "\(scalar.value): \(token.bytes.count) bytes")
             #expect(word?.contains { $0.isWhitespace || $0 == "\"" } == false, "\(scalar.value)")
-            #expect(token.bytes.count <= 513, "\(scalar.value)")
+            // A word of 512 bytes may end with one more letter.
+            #expect(token.bytes.count <= 512 + 13, "\(scalar.value)")
           }
         }
       }
