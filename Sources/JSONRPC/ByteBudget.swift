@@ -34,6 +34,7 @@ package final class ByteBudget: Sendable {
   /// Returns whether a request is long.
   ///
   /// - Parameter length: The memory of the request, in bytes.
+  /// - Returns: Whether it counts more while it runs.
   package static func isLong(_ length: Int) -> Bool { length >= longRequestMin }
 
   private let released: (@Sendable () -> Void)?

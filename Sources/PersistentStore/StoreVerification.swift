@@ -325,7 +325,8 @@ package struct StoreVerification {
     try each(
       """
       SELECT "_id" FROM \(table(entity)) WHERE "_id" > coalesce(
-        (SELECT seq FROM sqlite_sequence WHERE name = \(SQLNames.literal(entity.name))), 0)
+        (SELECT CASE typeof(seq) WHEN 'integer' THEN seq END FROM sqlite_sequence
+         WHERE name = \(SQLNames.literal(entity.name))), 0)
       """,
       entity,
       nil,

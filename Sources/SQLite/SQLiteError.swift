@@ -47,6 +47,18 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
   /// The code without its extension.
   package var code: Code { Code(rawValue: extendedCode.rawValue & 0xFF) }
 
+  /// Whether the database's file is damaged.
+  ///
+  /// FTS5 has neither a code nor a message of its own for some damaged tables. Errors in a statement
+  /// have a message.
+  package var isDamage: Bool {
+    switch code {
+    case .corrupt, .notADatabase: true
+    case .error: message == "SQL logic error"
+    default: false
+    }
+  }
+
   package init(_ code: Code, _ message: String? = nil, sql: String? = nil) {
     extendedCode = code
     self.message = message

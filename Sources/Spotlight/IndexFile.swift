@@ -446,9 +446,7 @@ final class IndexFile {
   static func housekeeping(_ work: () throws -> Void) throws {
     do {
       try work()
-    } catch let error as SQLiteError
-      where ![.corrupt, .notADatabase].contains(error.code)
-    {
+    } catch let error as SQLiteError where !error.isDamage {
       // The file stays longer than it has to be.
     }
   }

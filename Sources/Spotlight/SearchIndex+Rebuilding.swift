@@ -249,7 +249,7 @@ extension SearchIndex {
       follower.file = try follower.file.reopened()
     } catch is IndexMoved {
       return
-    } catch let error as SQLiteError where ![.corrupt, .notADatabase].contains(error.code) {
+    } catch let error as SQLiteError where !error.isDamage {
       return
     }
     // GRDB writes to an empty log when it opens a file.

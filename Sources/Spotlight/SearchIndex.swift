@@ -278,9 +278,7 @@ package final class SearchIndex: LogFollower {
       if shared.withLock({ $0.isDamaged }) { try removeFile() }
       try read()
       try mergePartsWhileReady()
-    } catch let error as SQLiteError
-      where [.corrupt, .notADatabase].contains(error.code)
-    {
+    } catch let error as SQLiteError where error.isDamage {
       // The index can be rebuilt from the store.
       let file = FileIdentity(path)
       shared.withLock { shared in

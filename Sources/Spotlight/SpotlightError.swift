@@ -55,9 +55,7 @@ extension SpotlightError {
   static func reading<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()
-    } catch let error as SQLiteError
-      where [.corrupt, .notADatabase].contains(error.code)
-    {
+    } catch let error as SQLiteError where error.isDamage {
       throw damaged
     }
   }

@@ -232,6 +232,8 @@ import Testing
     ("UPDATE unknown SET object = 0", .any),
     ("UPDATE unknown SET first = -9223372036854775808, until = 9223372036854775807", .any),
     ("DELETE FROM unknown", .any),
+    ("UPDATE text_config SET v = 5 WHERE k = 'version'", .rebuilt),
+    ("DELETE FROM text_config", .rebuilt),
     ("DELETE FROM word", .noticed),
     ("INSERT INTO word VALUES ('mi\"lk'), ('') , (CAST(x'6D6C6900' AS TEXT))", .any),
     ("INSERT INTO word VALUES (CAST(x'6D6CFF6B' AS TEXT)), ('ml' || char(31) || 'ik')", .any),

@@ -234,6 +234,7 @@ import Testing
         "UPDATE sqlite_sequence SET seq = \(value)",
       ]
     }
+    all += ["'x'", "''", "x'FF00'"].map { "UPDATE sqlite_sequence SET seq = \($0)" }
     for value in [max, "4611686018427387904", "1000"] {
       all += [
         "UPDATE cordial_transaction SET number = \(value) WHERE number = \(newest)",

@@ -74,6 +74,7 @@ private let garage = """
       ["derived Car/p1 seats", "schema  "]
     ),
     ("UPDATE sqlite_sequence SET seq = 0 WHERE name = 'Car'", ["number Car/p1 "]),
+    ("UPDATE sqlite_sequence SET seq = 'x' WHERE name = 'Car'", ["number Car/p1 "]),
     ("DELETE FROM cordial_transaction WHERE number = 1", ["history  "]),
   ])
   func `reports damage by an external client`(sql: String, problems: [String]) async throws {

@@ -91,7 +91,8 @@ import Testing
     #expect(throws: PortingError.self) { try Archive.read(changed) }
   }
 
-  @Test func `with lines that are not objects are refused before anything is created`() async throws {
+  @Test func `with lines that are not objects are refused before anything is created`() async throws
+  {
     let lines = try await withClient(Self.model) { client in
       try await fill(client)
       return try await archive(client)

@@ -71,7 +71,7 @@ extension StoreError {
         "The store's file cannot grow: \(message) (the disk may be full)",
         hint: "A quota or a limit of file sizes may be reached; free disk space and save again"
       )
-    case .corrupt, .notADatabase:
+    case _ where error.isDamage:
       self.init(
         .storeCorrupt,
         "The store's file is damaged: \(message)",
@@ -89,6 +89,13 @@ extension StoreError {
       self.init(.cannotOpen, "The store's file cannot be opened: \(message)")
     case .interrupted:
       self.init(.limitExceeded, "The request was aborted: \(message)", hint: "Simplify the request")
+    case .constraint
+    where error.extendedCode == .constraintPrimaryKey && message.hasSuffix("._id"):
+      self.init(
+        .storeCorrupt,
+        "The store's file is damaged: the number of a new object is taken (\(message))",
+        hint: "See what `cordial doctor` finds, and restore a backup"
+      )
     case .constraint where error.extendedCode == .constraintDatatype:
       // Values are checked before they are bound; only a sum that SQLite computes can exceed an
       // integer.
