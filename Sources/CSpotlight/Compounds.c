@@ -95,6 +95,22 @@ static void join(struct compound *compound, int32_t first) {
   compound->partCount = first + 1;
 }
 
+int32_t cutter_fold(
+  const struct cutter *cutter, int32_t start, int32_t end, int flags, char *out, int32_t capacity
+) {
+  const char *text = cutter->text + start;
+  int32_t size = unicode_fold(text, end - start, flags, out, capacity);
+  if (size <= capacity) return size;
+  // What does not fit is not written at all, not even its beginning.
+  char whole[FOLDED_BYTES_MAX];
+  size = unicode_fold(text, end - start, flags, whole, FOLDED_BYTES_MAX);
+  if (size < 0 || size > FOLDED_BYTES_MAX) return -1;
+  size = capacity;
+  U8_SET_CP_START(whole, 0, size);
+  memcpy(out, whole, (size_t)size);
+  return size;
+}
+
 // Folds the last word as a whole, for code points that fold only with adjacent ones.
 static int foldInContext(
   struct cutter *cutter, struct compound *compound, int32_t first, int32_t start, int32_t end

@@ -48,8 +48,8 @@ int cutter_colocate(
 /// Returns whether a word continues or begins at an offset.
 bool cutter_is_word(const struct cutter *cutter, int32_t at);
 
-/// Folds a part of the text, and leaves out what does not fit. Returns the length, or -1 if memory is
-/// short.
+/// Folds a part of the text, and leaves out what does not fit. Returns the length, or -1 if memory
+/// is short.
 int32_t cutter_fold(
   const struct cutter *cutter, int32_t start, int32_t end, int flags, char *out, int32_t capacity);
 

@@ -104,22 +104,6 @@ static int emitMarked(
   return cutter_emit(cutter, marked, size + 1, start, end);
 }
 
-int32_t cutter_fold(
-  const struct cutter *cutter, int32_t start, int32_t end, int flags, char *out, int32_t capacity
-) {
-  const char *text = cutter->text + start;
-  int32_t size = unicode_fold(text, end - start, flags, out, capacity);
-  if (size <= capacity) return size;
-  // What does not fit is not written at all, not even its beginning.
-  char whole[FOLDED_BYTES_MAX];
-  size = unicode_fold(text, end - start, flags, whole, FOLDED_BYTES_MAX);
-  if (size < 0 || size > FOLDED_BYTES_MAX) return -1;
-  size = capacity;
-  U8_SET_CP_START(whole, 0, size);
-  memcpy(out, whole, (size_t)size);
-  return size;
-}
-
 // Folds a range of the text as a whole, for code points that fold only with adjacent ones.
 static int emitFolded(struct cutter *cutter, int32_t start, int32_t end) {
   char word[WORD_BYTES_MAX];

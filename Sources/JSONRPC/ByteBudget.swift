@@ -13,8 +13,8 @@ import Synchronization
 /// - A response begins while there is memory. One that does not fit is begun again as soon as half
 ///   of the memory, or the maximum of a response, is free for it alone.
 /// - A long request counts four times while it runs, up to a quarter of the memory: a compiled list
-///   takes several times the memory of its values. While it waits, others begin as beside a response
-///   that did not fit.
+///   takes several times the memory of its values. While it waits, others begin as they do beside a
+///   response that did not fit.
 package final class ByteBudget: Sendable {
   /// The maximum memory, in bytes.
   package let bytesMax: Int

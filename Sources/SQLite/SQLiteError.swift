@@ -49,8 +49,8 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
 
   /// Whether the database's file is damaged.
   ///
-  /// FTS5 has neither a code nor a message of its own for some damaged tables. Errors in a statement
-  /// have a message.
+  /// FTS5 has neither a code nor a message of its own for some damaged tables. Errors in a
+  /// statement have a message.
   package var isDamage: Bool {
     switch code {
     case .corrupt, .notADatabase: true
