@@ -346,6 +346,8 @@ private final class ForgetfulReader: DocumentSource {
       for number in [1, 2, 20] as [Int64] { state.domains[TestIndex.note(number)] = "work" }
     }
     library.commit([1, 2].map { (TestIndex.note($0), ["milk", nil]) })
+    // A deletion concerns what is indexed before it.
+    #expect(await index.catchUp())
     try await execute(.deleteDomains(["work"]))
     #expect(try index.found("milk") == [3, 4, 5, 6, 7, 8, 9])
     whileReading(library) { start in
