@@ -208,7 +208,9 @@ package enum Archive {
     return contents
   }
 
-  /// Returns the number of objects, each of which an import accepts by its form.
+  /// Checks the form of all objects, and returns their number.
+  ///
+  /// - Throws: `PortingError` for a line that an import refuses by its form; errors of the file.
   private static func countOfObjects(in file: any InputFile) throws -> Int64 {
     var lines = try ObjectLines(file)
     var count: Int64 = 0

@@ -5,6 +5,12 @@ import TestStores
 import Testing
 
 @Suite struct `The tables of an earlier commit` {
+  private static func reader(of store: TestStore) throws -> SQLiteQueue {
+    var options = SQLiteQueue.Options()
+    options.isReadOnly = true
+    return try SQLiteQueue(path: store.store.container.storePath, options)
+  }
+
   /// A scan of all changed rows for each row of a large table takes minutes.
   //
   // Evidence: P-057c
@@ -15,9 +21,7 @@ import Testing
       #"{"insert":[{"id":"Task/t1","values":{"labels":["Label/t1"]}},{"id":"Label/t1"}]}"#
     )
     let newest = try store.snapshot { $0.head }
-    var options = SQLiteQueue.Options()
-    options.isReadOnly = true
-    let queue = try SQLiteQueue(path: store.store.container.storePath, options)
+    let queue = try Self.reader(of: store)
     try queue.use { db in
       let past = PastTables(db, model: store.store.model)
       try past.hide(after: former.lastChange, of: newest)
@@ -51,9 +55,7 @@ import Testing
     let former = try store.snapshot { $0.head }
     try await store.save(#"{"update":[{"id":"Task/p1","values":{"title":"new"}}]}"#)
     let newest = try store.snapshot { $0.head }
-    var options = SQLiteQueue.Options()
-    options.isReadOnly = true
-    let queue = try SQLiteQueue(path: store.store.container.storePath, options)
+    let queue = try Self.reader(of: store)
     try queue.use { db in
       let past = PastTables(db, model: store.store.model)
       func title() throws -> String? { try db.text("SELECT title FROM Task") }
@@ -68,5 +70,6 @@ import Testing
       try past.showAll()
       #expect(!past.isHiding)
     }
+    try queue.close()
   }
 }

@@ -24,7 +24,7 @@ void posix_return_free_memory(void);
 
 /// Limits the free memory that the process keeps.
 ///
-/// - arenas: The number of arenas, each of which keeps free memory of its own.
+/// - arenas: The maximum number of the C library's arenas. Each arena keeps its own free memory.
 /// - own_bytes: The length from which a buffer is a mapping of its own, which returns to the system
 ///   as soon as it is freed.
 /// - kept_bytes: The free memory at the end of an arena that stays with it.

@@ -86,7 +86,7 @@ final class SubscriptionRegistry: Sendable {
   }
 
   private let state: Mutex<State>
-  /// The memory of the process, of which the results are a part.
+  /// The budget that counts the memory of the results.
   private let memory: ByteBudget
 
   init(_ limits: Limits, _ memory: ByteBudget) {
