@@ -220,6 +220,21 @@ final class TestIndex {
     }
   }
 
+  /// The activity between two attempts: who waits for a commit is answered within the attempt that
+  /// reached it.
+  ///
+  /// - Throws: A ``RestlessIndex`` where the index is in an attempt however often it is asked.
+  func restingActivity() async throws -> IndexActivity {
+    for _ in 0..<60_000 {
+      let activity = index.activity
+      if activity.step == nil { return activity }
+      try await ContinuousClock().sleep(for: .milliseconds(1))
+    }
+    throw RestlessIndex()
+  }
+
+  struct RestlessIndex: Error {}
+
   func result(
     _ query: String,
     entities: Set<Int>? = nil,
