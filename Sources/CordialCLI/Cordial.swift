@@ -49,6 +49,7 @@ struct CordialProgram: AsyncParsableCommand {
     do {
       var command = try parseAsRoot()
       try DescriptorLimit.check()
+      ProcessMemory.keepLittleFree()
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
       } else {

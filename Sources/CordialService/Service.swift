@@ -32,6 +32,8 @@ package actor Service {
   nonisolated let limits: Limits
   /// The memory of the messages of all connections, which other services of the process may share.
   package nonisolated let budget: ByteBudget
+  /// What counts the documents of the index that searches read in memory.
+  private nonisolated let indexMemory: ByteBudget.Kept
   nonisolated let facts: ServiceFacts
   let log: Logger
   /// The loop's own read connection, for requests that are answered on the loop.
@@ -130,6 +132,7 @@ package actor Service {
     self.loop = loop
     self.limits = limits
     self.budget = budget ?? ByteBudget(bytesMax: limits.processBytesMax)
+    indexMemory = self.budget.keep()
     observing = ObservationEngine(limits, self.budget)
     self.facts = facts
     self.log = log
@@ -137,9 +140,17 @@ package actor Service {
     leaseName = "\(facts.process) \(service)"
     loopReader = try store.makeReader()
     searches = SearchThreads(store: store, index: index)
+    countIndex()
     _ = index.whenAdvanced { [weak self] in
+      self?.countIndex()
       self?.onLoop { service in service.refreshSearches() }
     }
+  }
+
+  /// Counts the documents that the index has now, up to a quarter of the memory, so that messages
+  /// have room however large the store is.
+  private nonisolated func countIndex() {
+    indexMemory.set(min(index.documentBytes, budget.bytesMax / 4))
   }
 
   // MARK: Connections

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The memory that all connections of a process hold: received messages, responses, and the current
-/// results of subscriptions.
+/// The memory that all connections of a process hold: received messages and responses; and what
+/// services keep for them, like the current results of subscriptions.
 ///
 /// Any thread may use it. It bounds the parts of what connections hold in different ways:
 ///
@@ -9,7 +9,7 @@ import Synchronization
 ///   needs it, the largest one is dropped.
 /// - Requests use at most half of it, so that each of them can be answered. Peers are not read
 ///   while requests use a quarter.
-/// - Observed results count as well: they leave less for messages.
+/// - What services keep counts as well: it leaves less for messages.
 /// - A response begins while there is memory. One that does not fit is begun again as soon as half
 ///   of the memory, or the maximum of a response, is free for it alone.
 /// - A long request counts four times while it runs, up to a quarter of the memory: a compiled list
@@ -107,10 +107,10 @@ package final class ByteBudget: Sendable {
 
   // MARK: Changes
 
-  /// Counts memory that services keep for their clients, beside the messages: observed results.
+  /// Counts memory that a service keeps for its clients, beside their messages.
   ///
-  /// - Parameter bytes: The growth, in bytes; negative where memory is released.
-  package func addResults(_ bytes: Int) { add(bytes) }
+  /// - Returns: What is kept: nothing at first.
+  package func keep() -> Kept { Kept(self) }
 
   /// Adds the memory of responses, or removes it with a negative number.
   fileprivate func addAnswers(_ bytes: Int) {
@@ -248,6 +248,35 @@ package final class ByteBudget: Sendable {
 }
 
 extension ByteBudget {
+  /// Memory that a service keeps for its clients; it counts until the last reference to this ends.
+  package final class Kept: Sendable {
+    private let budget: ByteBudget
+    private let bytes = Atomic<Int>(0)
+
+    fileprivate init(_ budget: ByteBudget) {
+      self.budget = budget
+    }
+
+    deinit {
+      set(0)
+    }
+
+    /// Counts more.
+    ///
+    /// - Parameter bytes: The growth, in bytes; negative where memory is released.
+    package func add(_ bytes: Int) {
+      self.bytes.add(bytes, ordering: .relaxed)
+      budget.add(bytes)
+    }
+
+    /// Counts so much, and not what was counted before.
+    ///
+    /// - Parameter bytes: The memory, in bytes.
+    package func set(_ bytes: Int) {
+      budget.add(bytes - self.bytes.exchange(bytes, ordering: .relaxed))
+    }
+  }
+
   /// The memory that one connection holds.
   package final class Account: Sendable {
     fileprivate let budget: ByteBudget

@@ -4,7 +4,7 @@
 /// process knows, and the file ends with the table. One thread at a time uses it.
 package final class ScratchTable {
   /// The memory of the table, in KiB.
-  private static let cacheKiB = 32 << 10
+  private static let cacheKiB = 8 << 10
 
   private let queue: SQLiteQueue
   private let find: PreparedStatement

@@ -54,6 +54,11 @@ struct DocumentLengths {
     unsafe boosts.deallocate()
   }
 
+  /// The memory of a chunk, in bytes.
+  var bytes: Int {
+    Self.size * (MemoryLayout<spotlight_document>.stride + boostCount * MemoryLayout<Double>.stride)
+  }
+
   /// Returns the document at a place from 0 to `size - 1`.
   func document(_ place: Int) -> spotlight_document {
     precondition(place >= 0 && place < Self.size)

@@ -184,6 +184,9 @@ extension DocumentTable.View {
     return isWhole
   }
 
+  /// The memory of the documents, in bytes.
+  var bytes: Int { chunks.count * empty.bytes + alive.count * MemoryLayout<UInt64>.size }
+
   /// Calls a body with each live document, by number.
   package func eachDocument(_ body: (DocumentTable.AddedDocument) throws -> Void) rethrows {
     for number in 0..<Int64(numbersEnd) {

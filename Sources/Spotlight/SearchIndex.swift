@@ -106,6 +106,9 @@ package final class SearchIndex: LogFollower {
   /// What the index does at the moment, and what it has needed.
   package var activity: IndexActivity { shared.withLock { $0.activity } }
 
+  /// The memory of the documents that searches read, in bytes.
+  package var documentBytes: Int { documents.view.bytes }
+
   // MARK: Following
 
   package var statusName: String? { "spotlight" }

@@ -2,7 +2,7 @@ import CPosix
 
 /// The memory of the process.
 package enum ProcessMemory {
-  /// Limits the free memory that the C library keeps, for a process that serves many clients.
+  /// Limits the free memory that the C library keeps, for a process that has a store open.
   ///
   /// It affects only memory that is allocated later. Without it, each long buffer that is freed
   /// raises the length from which the library maps a buffer alone, up to 32 MiB. Long buffers then

@@ -74,6 +74,31 @@ import Testing
   }
 
   // Evidence: P-019d
+  @Test func `counts beside the documents of the index, which take a quarter at most`()
+    async throws
+  {
+    let model = """
+      {"name": "Found", "entities": [
+        {"name": "Task", "attributes": [{"name": "title", "type": "string"}],
+         "spotlight": {"displayName": "title"}}]}
+      """
+    var limits = Limits()
+    limits.processBytesMax = 1 << 20
+    try await withHost(model: model, limits: limits) { host in
+      let peer = HostPeer(host)
+      try host.settle()
+      #expect(host.enter { $0.budget.bytes } == 0)
+      try Self.save(1, peer)
+      try host.settle()
+      // A document has at least the number of its object.
+      #expect((8..<1 << 18).contains(host.enter { $0.budget.bytes }))
+      for _ in 1...150 { try Self.save(100, peer) }
+      try host.settle()
+      #expect(host.enter { $0.budget.bytes } == 1 << 18)
+    }
+  }
+
+  // Evidence: P-019d
   @Test func `counts while it is read`() async throws {
     var limits = Limits()
     limits.processBytesMax = 100_000

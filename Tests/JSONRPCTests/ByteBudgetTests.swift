@@ -96,7 +96,8 @@ private final class Count: Sendable {
 
   @Test func `a request begins where no response will release memory`() throws {
     let (first, second) = (budget.open(), budget.open())
-    budget.addResults(300)
+    let kept = budget.keep()
+    kept.add(300)
     first.addRequests(250)
     // A short unfinished message is not dropped, and may stay as it is.
     #expect(!second.setUnfinished(1))
@@ -106,7 +107,7 @@ private final class Count: Sendable {
     let woken = Count()
     #expect(second.begin(reserving: 500) == nil)
     second.wait { woken.add() }
-    budget.addResults(1000)
+    kept.add(1000)
     #expect(woken.count == 0)
     reserved.end()
     // The results alone take more than all memory.
@@ -117,7 +118,8 @@ private final class Count: Sendable {
 
   @Test func `results leave less memory to responses, and hold up none that reserves`() throws {
     let account = budget.open()
-    budget.addResults(900)
+    var kept: ByteBudget.Kept? = budget.keep()
+    kept?.add(900)
     #expect(budget.bytes == 900)
     let share = try #require(account.begin())
     #expect(!share.grew(by: 200))
@@ -126,7 +128,9 @@ private final class Count: Sendable {
     let reserved = try #require(account.begin(reserving: 500))
     #expect(account.begin(reserving: 500) == nil)
     reserved.end()
-    budget.addResults(-900)
+    kept?.set(100)
+    #expect(budget.bytes == 100)
+    kept = nil
     #expect(budget.bytes == 0)
   }
 

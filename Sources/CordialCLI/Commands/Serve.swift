@@ -93,7 +93,6 @@ struct Serve: AsyncParsableCommand {
   }
 
   func run() async throws {
-    ProcessMemory.keepLittleFree()
     let log = Logging.service(logLevel.level)
     if let mock { return try await serveMock(mock, log) }
     guard let store else { return }

@@ -86,22 +86,18 @@ final class SubscriptionRegistry: Sendable {
   }
 
   private let state: Mutex<State>
-  /// The budget that counts the memory of the results.
-  private let memory: ByteBudget
+  /// What counts the memory of the results.
+  private let memory: ByteBudget.Kept
 
-  init(_ limits: Limits, _ memory: ByteBudget) {
+  init(_ limits: Limits, _ budget: ByteBudget) {
     state = Mutex(State(recent: RecentObservations(limits)))
-    self.memory = memory
-  }
-
-  deinit {
-    memory.addResults(-bytes)
+    memory = budget.keep()
   }
 
   /// Counts the growth of the results, which is negative where one has ended.
   private func grow(_ state: inout State, by bytes: Int) {
     state.bytes += bytes
-    memory.addResults(bytes)
+    memory.add(bytes)
   }
 
   /// The number of observations.
