@@ -49,12 +49,12 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
 
   /// Whether the database's file is damaged.
   ///
-  /// FTS5 has neither a code nor a message of its own for some damaged tables. Errors in a
-  /// statement have a message.
+  /// FTS5 has neither a code nor a message of its own for some damaged tables. Other errors in a
+  /// statement have a message; a column is missing where its name in the schema is damaged.
   package var isDamage: Bool {
     switch code {
     case .corrupt, .notADatabase: true
-    case .error: message == "SQL logic error"
+    case .error: message == "SQL logic error" || message?.hasPrefix("no such column") == true
     default: false
     }
   }

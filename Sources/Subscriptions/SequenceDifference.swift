@@ -27,6 +27,9 @@ package struct SequenceDifference: Sendable, Equatable {
 
   package var isEmpty: Bool { removals.isEmpty && insertions.isEmpty }
 
+  /// Creates the difference of equal sequences.
+  package init() { self.init(removals: [], insertions: []) }
+
   init(removals: [Removal], insertions: [Insertion]) {
     self.removals = removals
     self.insertions = insertions
@@ -40,9 +43,10 @@ package struct SequenceDifference: Sendable, Equatable {
   ///   - old: The sequence before.
   ///   - new: The sequence after.
   ///   - moving: The elements that may have moved.
+  /// - Throws: `RepeatedObject`.
   /// - Complexity: Linear in the part between the common beginning and end, and O(n log n) in its
   ///   moving elements.
-  package init?(from old: ObjectSequence, to new: ObjectSequence, moving: Set<Int64>) {
+  package init?(from old: ObjectSequence, to new: ObjectSequence, moving: Set<Int64>) throws {
     let (before, after) = (old.elements, new.elements)
     let (start, tail) = Self.common(before, after)
     let (oldPart, newPart) = (
@@ -55,7 +59,7 @@ package struct SequenceDifference: Sendable, Equatable {
     else { return nil }
     let placed = after.enumerated().filter { candidates.contains($0.element) }.enumerated()
       .map { (element: $1.element, offset: $1.offset - $0) }
-    self = SequenceEdit(of: old, candidates: candidates) { _ in placed }.difference
+    self = try SequenceEdit(of: old, candidates: candidates) { _ in placed }.difference
   }
 
   /// Returns the lengths of the common beginning and of the common end after it.
@@ -71,6 +75,18 @@ package struct SequenceDifference: Sendable, Equatable {
     return (start, tail)
   }
 
+  /// Returns the offsets of elements by the elements.
+  ///
+  /// - Throws: `RepeatedObject` where one element is at two offsets.
+  static func offsets<Sequence: RandomAccessCollection>(
+    _ offsets: some Collection<Int>,
+    in sequence: Sequence
+  ) throws -> [Int64: Int] where Sequence.Element == Int64, Sequence.Index == Int {
+    try Dictionary(offsets.lazy.map { (sequence[$0], $0) }) { first, _ in
+      throw RepeatedObject(number: sequence[first])
+    }
+  }
+
   /// Compares two sequences of distinct elements.
   ///
   /// The difference moves as few elements as possible: those outside a longest ascending run of old
@@ -79,13 +95,14 @@ package struct SequenceDifference: Sendable, Equatable {
   /// - Parameters:
   ///   - old: The sequence before.
   ///   - new: The sequence after.
+  /// - Throws: `RepeatedObject`.
   /// - Complexity: O(n log n) in the part between the common beginning and end.
-  package init(from old: ObjectSequence, to new: ObjectSequence) {
-    self.init(from: old.elements, to: new.elements)
+  package init(from old: ObjectSequence, to new: ObjectSequence) throws {
+    try self.init(from: old.elements, to: new.elements)
   }
 
   /// Compares two lists as `init(from:to:)` compares sequences.
-  package init(from old: [Int64], to new: [Int64]) {
+  package init(from old: [Int64], to new: [Int64]) throws {
     let (start, tail) = Self.common(old, new)
     let oldRange = start..<old.count - tail
     let newRange = start..<new.count - tail
@@ -94,8 +111,8 @@ package struct SequenceDifference: Sendable, Equatable {
       insertions = []
       return
     }
-    let oldOffsets = Dictionary(uniqueKeysWithValues: oldRange.map { (old[$0], $0) })
-    let newOffsets = Dictionary(uniqueKeysWithValues: newRange.map { (new[$0], $0) })
+    let oldOffsets = try Self.offsets(oldRange, in: old)
+    let newOffsets = try Self.offsets(newRange, in: new)
     let common = newRange.filter { oldOffsets[new[$0]] != nil }
     let kept = common.longestAscendingRun { oldOffsets[new[$0]] }
     let unmoved = Set(kept.map { new[common[$0]] })

@@ -14,14 +14,14 @@ package struct SequenceEdit: Sendable {
   ///   - candidates: The elements that may leave, enter or move.
   ///   - offsets: Returns the candidates that belong to the sequence, in order. It gets the
   ///     sequence without the candidates, and returns each with the number of elements before it.
-  /// - Throws: The errors of `offsets`.
+  /// - Throws: The errors of `offsets`, and `RepeatedObject`.
   /// - Complexity: Linear in the sequence; few candidates are searched for, and nothing is copied
   ///   but the chunks that they leave or enter.
   package init(
     of old: ObjectSequence,
     candidates: Set<Int64>,
     offsets: (ObjectSequence) throws -> [(element: Int64, offset: Int)]
-  ) rethrows {
+  ) throws {
     let leaving = Self.positions(of: candidates, in: old)
     let kept = Self.removing(leaving, from: old)
     let entering = try offsets(kept)
@@ -36,12 +36,12 @@ package struct SequenceEdit: Sendable {
     var moving: Set<Int64> = []
     for (gap, elements) in newGaps {
       let before = oldGaps[gap] ?? []
-      let local = SequenceDifference(from: before, to: elements)
+      let local = try SequenceDifference(from: before, to: elements)
       moving.formUnion(local.insertions.map(\.element))
     }
     var newOffsets: [Int64: Int] = [:]
     for (rank, entry) in entering.enumerated() { newOffsets[entry.element] = entry.offset + rank }
-    let oldOffsets = Dictionary(uniqueKeysWithValues: leaving.map { (old[$0], $0) })
+    let oldOffsets = try SequenceDifference.offsets(leaving, in: old)
     difference = SequenceDifference(
       removals: leaving.reversed().compactMap { offset in
         let element = old[offset]

@@ -319,7 +319,7 @@ import Testing
   @Test func `answers correctly or is repaired, whatever bytes are changed`() async throws {
     try await onOwnThread {
       let sound = try Self.sound()
-      let seeds = Seeds.first(30)
+      let seeds = Seeds.first(30, and: [5044])
       var counts = (rebuilt: 0, shown: 0)
       for seed in seeds {
         var random = SplitMix64(seed: seed)

@@ -1,3 +1,4 @@
+import CordialValues
 import Subscriptions
 import TestSeeds
 import Testing
@@ -10,8 +11,8 @@ import Testing
     _ new: [Int64],
     _ expected: String,
     sourceLocation: SourceLocation = #_sourceLocation
-  ) {
-    let difference = SequenceDifference(from: old, to: new)
+  ) throws {
+    let difference = try SequenceDifference(from: old, to: new)
     let removals = difference.removals.map { removal in
       "-\(removal.element)@\(removal.offset)" + (removal.movedTo.map { ">\($0)" } ?? "")
     }
@@ -24,54 +25,70 @@ import Testing
     #expect(fault(of: difference, old, new) == nil, sourceLocation: sourceLocation)
   }
 
-  @Test func `the difference of equal sequences is empty`() {
-    check([], [], "")
-    check([1], [1], "")
-    check([3, 1, 2], [3, 1, 2], "")
+  @Test func `the difference of equal sequences is empty`() throws {
+    try check([], [], "")
+    try check([1], [1], "")
+    try check([3, 1, 2], [3, 1, 2], "")
   }
 
-  @Test func `insertions ascend by their new offset`() {
-    check([], [1], "+1@0")
-    check([], [7, 5, 6], "+7@0 +5@1 +6@2")
-    check([1, 2], [0, 1, 2], "+0@0")
-    check([1, 2], [1, 9, 2], "+9@1")
-    check([1, 2], [1, 2, 9], "+9@2")
-    check([1, 2], [8, 1, 9, 2, 7], "+8@0 +9@2 +7@4")
+  @Test func `insertions ascend by their new offset`() throws {
+    try check([], [1], "+1@0")
+    try check([], [7, 5, 6], "+7@0 +5@1 +6@2")
+    try check([1, 2], [0, 1, 2], "+0@0")
+    try check([1, 2], [1, 9, 2], "+9@1")
+    try check([1, 2], [1, 2, 9], "+9@2")
+    try check([1, 2], [8, 1, 9, 2, 7], "+8@0 +9@2 +7@4")
   }
 
-  @Test func `removals descend by their old offset`() {
-    check([1], [], "-1@0")
-    check([1, 2, 3], [], "-3@2 -2@1 -1@0")
-    check([1, 2, 3], [2, 3], "-1@0")
-    check([1, 2, 3], [1, 3], "-2@1")
-    check([1, 2, 3, 4, 5], [2, 4], "-5@4 -3@2 -1@0")
+  @Test func `removals descend by their old offset`() throws {
+    try check([1], [], "-1@0")
+    try check([1, 2, 3], [], "-3@2 -2@1 -1@0")
+    try check([1, 2, 3], [2, 3], "-1@0")
+    try check([1, 2, 3], [1, 3], "-2@1")
+    try check([1, 2, 3, 4, 5], [2, 4], "-5@4 -3@2 -1@0")
   }
 
-  @Test func `a moved element is a removal and an insertion with each other's offset`() {
-    check([1, 2, 3], [2, 3, 1], "-1@0>2 +1@2<0")
-    check([1, 2, 3], [3, 1, 2], "-3@2>0 +3@0<2")
-    check([1, 2, 3, 4], [1, 3, 4, 2], "-2@1>3 +2@3<1")
-    check([0, 1, 2, 3, 9], [0, 3, 1, 2, 9], "-3@3>1 +3@1<3")
+  @Test func `a moved element is a removal and an insertion with each other's offset`() throws {
+    try check([1, 2, 3], [2, 3, 1], "-1@0>2 +1@2<0")
+    try check([1, 2, 3], [3, 1, 2], "-3@2>0 +3@0<2")
+    try check([1, 2, 3, 4], [1, 3, 4, 2], "-2@1>3 +2@3<1")
+    try check([0, 1, 2, 3, 9], [0, 3, 1, 2, 9], "-3@3>1 +3@1<3")
   }
 
-  @Test func `a replacement is a removal and an insertion at one offset`() {
-    check([1, 2, 3], [1, 9, 3], "-2@1 +9@1")
-    check([1], [2], "-1@0 +2@0")
+  @Test func `a replacement is a removal and an insertion at one offset`() throws {
+    try check([1, 2, 3], [1, 9, 3], "-2@1 +9@1")
+    try check([1], [2], "-1@0 +2@0")
   }
 
   /// A window of three over a longer result: one slides in as another is pushed out.
-  @Test func `a window gains and loses elements at its edges`() {
-    check([1, 2, 3], [9, 1, 2], "-3@2 +9@0")
-    check([1, 2, 3], [2, 3, 4], "-1@0 +4@2")
+  @Test func `a window gains and loses elements at its edges`() throws {
+    try check([1, 2, 3], [9, 1, 2], "-3@2 +9@0")
+    try check([1, 2, 3], [2, 3, 4], "-1@0 +4@2")
+  }
+
+  /// A damaged file can have an object twice.
+  @Test func `a repeated element is an error`() throws {
+    func repeated(_ body: () throws -> Void) -> Int64? {
+      #expect(throws: RepeatedObject.self, performing: body)?.number
+    }
+    #expect(repeated { _ = try SequenceDifference(from: [1, 2, 1], to: [3]) } == 1)
+    #expect(repeated { _ = try SequenceDifference(from: [3], to: [4, 5, 4]) } == 4)
+    #expect(
+      repeated { _ = try SequenceDifference(from: [6, 7, 7], to: [8], moving: [7]) } == 7
+    )
+    let edit = { _ = try SequenceEdit(of: [1, 2, 2, 3], candidates: [1, 2]) { _ in [] } }
+    #expect(repeated(edit) == 2)
+    // What both sequences have at the same places is not compared.
+    #expect(try SequenceDifference(from: [1, 1, 2], to: [1, 1]).removals.map(\.offset) == [2])
   }
 
   /// Every pair of arrangements of up to four out of four: 65 times 65.
-  @Test func `the difference of short sequences is correct and minimal`() {
+  @Test func `the difference of short sequences is correct and minimal`() throws {
     let all = arrangements(of: [1, 2, 3, 4])
     #expect(all.count == 65)
     for old in all {
       for new in all {
-        let difference = SequenceDifference(from: old, to: new)
+        let difference = try SequenceDifference(from: old, to: new)
         if let fault = fault(of: difference, old, new) {
           Issue.record("\(old) \(new): \(fault)")
         }
@@ -87,7 +104,8 @@ import Testing
 
   // Evidence: P-082c, P-082d
   @Test(arguments: Seeds.first(50))
-  func `the difference of random sequences turns the old one into the new one`(seed: UInt64) {
+  func `the difference of random sequences turns the old one into the new one`(seed: UInt64) throws
+  {
     var random = SplitMix64(seed: seed)
     for _ in 0..<20 {
       let universe = (1...Int64(1 + random.below(60))).map { $0 &* 7919 }
@@ -104,7 +122,7 @@ import Testing
           if !fresh.isEmpty { new.insert(random.pick(fresh), at: random.below(new.count + 1)) }
         }
       }
-      let difference = SequenceDifference(from: old, to: new)
+      let difference = try SequenceDifference(from: old, to: new)
       let fault = fault(of: difference, old, new)
       #expect(fault == nil, "\(old) \(new); \(Seeds.repeating(seed))")
       let kept = longestCommon(old[...], new[...])
@@ -113,10 +131,10 @@ import Testing
     }
   }
 
-  @Test func `the difference of long sequences takes less than quadratic time`() {
+  @Test func `the difference of long sequences takes less than quadratic time`() throws {
     let old = (0..<100_000).map { Int64($0) }
     let new = Array(old.reversed())
-    let difference = SequenceDifference(from: old, to: new)
+    let difference = try SequenceDifference(from: old, to: new)
     #expect(difference.removals.count == 99_999)
     #expect(difference.insertions.count == 99_999)
   }

@@ -19,12 +19,12 @@ import Testing
 
   // Evidence: P-082c, P-082d
   @Test(arguments: Seeds.first(200))
-  func `its difference turns the old sequence into the new one`(seed: UInt64) {
+  func `its difference turns the old sequence into the new one`(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     for _ in 0..<50 {
       let old = (0..<random.below(12)).map { Int64($0) }.shuffled(using: &random)
       let candidates = Set((0..<1 + random.below(5)).map { _ in Int64(random.below(16)) })
-      let edit = SequenceEdit(of: ObjectSequence(old), candidates: candidates) { kept in
+      let edit = try SequenceEdit(of: ObjectSequence(old), candidates: candidates) { kept in
         #expect(Array(kept) == old.filter { !candidates.contains($0) })
         let entering = candidates.filter { _ in random.oneIn(2) }.shuffled(using: &random)
         let offsets = entering.map { _ in random.below(kept.count + 1) }.sorted()
@@ -32,7 +32,7 @@ import Testing
       }
       let comment: Comment = "\(old) \(candidates); \(Seeds.repeating(seed))"
       #expect(applied(edit.difference, to: old) == Array(edit.sequence), comment)
-      let compared = SequenceDifference(
+      let compared = try SequenceDifference(
         from: ObjectSequence(old),
         to: edit.sequence,
         moving: candidates

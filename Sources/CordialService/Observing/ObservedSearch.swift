@@ -66,7 +66,7 @@ final class ObservedSearch: Sendable {
 
   /// Returns the number of elements of the difference from an earlier result.
   func elementCount(from other: ObservedSearch, _ mode: ObserveCall.Mode) throws -> Int {
-    let sequence = UpdateBuilder.sequence(other, self)
+    let sequence = try UpdateBuilder.sequence(other, self)
     let updates =
       mode == .values ? try UpdateBuilder.updates(sequence, from: other, to: self).count : 0
     return sequence.removals.count + sequence.insertions.count + updates
@@ -111,7 +111,7 @@ extension UpdateBuilder {
     let mode = observation.request.mode
     guard let old, let new, try new.differs(from: old, mode) else { return nil }
     guard mode != .signal else { return .signal }
-    let sequence = Self.sequence(old, new)
+    let sequence = try Self.sequence(old, new)
     let updates = mode == .values ? try Self.updates(sequence, from: old, to: new) : []
     let elementCount = sequence.removals.count + sequence.insertions.count + updates.count
     if isLimited, elementCount > new.hits.count { return try fresh(.larger) }
@@ -209,17 +209,19 @@ extension UpdateBuilder {
   fileprivate static func sequence(
     _ old: ObservedSearch,
     _ new: ObservedSearch
-  ) -> SequenceDifference {
+  ) throws -> SequenceDifference {
     var numbers: [ObjectKey: Int64] = [:]
     func sequence(_ search: ObservedSearch) -> ObjectSequence {
-      ObjectSequence(
-        search.hits.map { hit in
+      var found: Set<ObjectKey> = []
+      return ObjectSequence(
+        search.hits.enumerated().map { offset, hit in
           let number = numbers[hit.key] ?? Int64(numbers.count)
           numbers[hit.key] = number
-          return number
+          // Only a damaged index has an object twice, until it is rebuilt.
+          return found.insert(hit.key).inserted ? number : -1 - Int64(offset)
         }
       )
     }
-    return SequenceDifference(from: sequence(old), to: sequence(new))
+    return try SequenceDifference(from: sequence(old), to: sequence(new))
   }
 }

@@ -186,7 +186,12 @@ struct Registration: Sendable {
         from: position,
         changes: changes
       )
-      let difference = ResultDifference(from: old, to: observation.result, observation, changes)
+      let difference = try ResultDifference(
+        from: old,
+        to: observation.result,
+        observation,
+        changes
+      )
       let isLarger = difference.elementCount > observation.result.elementCount
       if isLarger, observation.request.mode != .signal {
         return try whole(&observation, .larger, snapshot)

@@ -18,7 +18,7 @@ struct ResultDifference {
   /// By IDs: the changes, in the order of the IDs.
   private(set) var named: [NamedChange] = []
   /// By fetch: the removed and inserted objects.
-  private(set) var sequence = SequenceDifference(from: [], to: [])
+  private(set) var sequence = SequenceDifference()
   /// By fetch: the objects at both positions that differ, by ascending new offset.
   private(set) var updates: [(offset: Int, key: ObjectKey)] = []
   /// The included objects that are new or differ.
@@ -50,6 +50,7 @@ struct ResultDifference {
   ///   - changes: All changes from the earlier position to the later one.
   ///   - candidates: The changed objects that may concern the observation; nil where all may.
   ///   - sequence: The difference of the sequences, where it is known.
+  /// - Throws: `RepeatedObject`.
   /// - Complexity: Linear in the changes and in the results where they differ; a result that is the
   ///   same sequence is searched only for changed objects.
   init(
@@ -59,7 +60,7 @@ struct ResultDifference {
     _ changes: ChangeSet,
     candidates: Set<ObjectKey>? = nil,
     sequence: SequenceDifference? = nil
-  ) {
+  ) throws {
     switch observation.plan {
     case .objects(_, let plans):
       compareNamed(old, new, plans, changes)
@@ -68,7 +69,7 @@ struct ResultDifference {
       if let sequence {
         self.sequence = sequence
       } else if old.revision != new.revision {
-        self.sequence = Self.sequence(old, new, observation, plan, changes)
+        self.sequence = try Self.sequence(old, new, observation, plan, changes)
       }
       if observation.request.mode != .ids { compareRows(old, new, plan, changes, candidates) }
     case .count: countDiffers = old.count != new.count
@@ -89,10 +90,10 @@ struct ResultDifference {
     _ observation: Observation,
     _ plan: FetchPlan,
     _ changes: ChangeSet
-  ) -> SequenceDifference {
+  ) throws -> SequenceDifference {
     if !plan.isWindow,
       let moving = observation.interest.moving(in: changes),
-      let difference = SequenceDifference(
+      let difference = try SequenceDifference(
         from: old.objects,
         to: new.objects,
         moving: Set(moving.map(\.object))
@@ -100,7 +101,7 @@ struct ResultDifference {
     {
       return difference
     }
-    return SequenceDifference(from: old.objects, to: new.objects)
+    return try SequenceDifference(from: old.objects, to: new.objects)
   }
 
   private mutating func compareNamed(

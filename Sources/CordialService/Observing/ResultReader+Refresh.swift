@@ -147,7 +147,7 @@ extension ResultReader {
     case .members(let found, let touched): (members, values) = (found, touched)
     case .unaffected, .undecided, .count, .reaching: return nil
     }
-    var refreshed = RefreshedResult(result: old, sequence: SequenceDifference(from: [], to: []))
+    var refreshed = RefreshedResult(result: old, sequence: SequenceDifference())
     if !members.isEmpty {
       guard members.count <= Self.editsMax(old) else { return nil }
       let matching = try self.matching(members, plan)
@@ -156,7 +156,7 @@ extension ResultReader {
         guard let new = try refresh.run(window, members, matching, &refreshed) else { return nil }
         refreshed.result.window = new
         refreshed.result.objects = ObjectSequence(new.rows[new.range])
-        refreshed.sequence = SequenceDifference(from: old.objects, to: refreshed.result.objects)
+        refreshed.sequence = try SequenceDifference(from: old.objects, to: refreshed.result.objects)
       } else {
         let staying = staying(observation, members, matching, changes)
         let edit = try SequenceEdit(
@@ -168,7 +168,7 @@ extension ResultReader {
         }
         // Where related objects decide the order, any object may have moved.
         refreshed.sequence =
-          observation.interest.mayReorder(changes)
+          try observation.interest.mayReorder(changes)
           ? SequenceDifference(from: old.objects, to: edit.sequence) : edit.difference
         refreshed.result.objects = edit.sequence
       }
@@ -298,7 +298,7 @@ extension ResultReader {
       return
     }
     guard wantsDigests(plan) else { return }
-    let difference = refreshed.sequence ?? SequenceDifference(from: [], to: [])
+    let difference = refreshed.sequence ?? SequenceDifference()
     for removal in difference.removals { refreshed.result.digests.remove(at: removal.offset) }
     for insertion in difference.insertions {
       refreshed.result.digests.insert(try digest(insertion.element, plan), at: insertion.offset)

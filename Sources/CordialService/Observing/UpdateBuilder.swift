@@ -47,7 +47,7 @@ struct UpdateBuilder {
     case .objects, .rows, .count, .values: break
     }
     let old = try comparable(old, new)
-    let difference = ResultDifference(
+    let difference = try ResultDifference(
       from: old,
       to: new,
       observation,

@@ -90,10 +90,11 @@ extension StoreError {
     case .interrupted:
       self.init(.limitExceeded, "The request was aborted: \(message)", hint: "Simplify the request")
     case .constraint
-    where error.extendedCode == .constraintPrimaryKey && message.hasSuffix("._id"):
+    where error.extendedCode == .constraintPrimaryKey && message.hasSuffix("._id")
+      || message.contains(" failed: cordial_"):
       self.init(
         .storeCorrupt,
-        "The store's file is damaged: the number of a new object is taken (\(message))",
+        "The store's file is damaged: a new number is taken (\(message))",
         hint: "See what `cordial doctor` finds, and restore a backup"
       )
     case .constraint where error.extendedCode == .constraintDatatype:
@@ -136,6 +137,12 @@ extension StoreError {
     case let error as SQLiteError: self.init(error)
     case let error as Interrupted: self.init(error)
     case let error as PredicateError: self.init(error)
+    case let error as RepeatedObject:
+      self.init(
+        .storeCorrupt,
+        "The store's file is damaged: a result has object \(error.number) twice",
+        hint: "See what `cordial doctor` finds, and restore a backup"
+      )
     case let error as ModelError: self.init(.modelInvalid, "A model is invalid: \(error.message)")
     default: self.init(.internalError, "\(error)")
     }

@@ -1,0 +1,9 @@
+/// The error of a result that has an object twice, which only a damaged file can have.
+package struct RepeatedObject: Error {
+  /// The number of the object.
+  package let number: Int64
+
+  package init(number: Int64) {
+    self.number = number
+  }
+}
