@@ -220,8 +220,9 @@ final class TestIndex {
     }
   }
 
-  /// The activity between two attempts: who waits for a commit is answered within the attempt that
-  /// reached it.
+  /// The activity between two attempts.
+  ///
+  /// `catchUp` returns during the attempt that reaches the newest commit, before that attempt ends.
   ///
   /// - Throws: A ``RestlessIndex`` where the index is in an attempt however often it is asked.
   func restingActivity() async throws -> IndexActivity {
