@@ -249,8 +249,8 @@ let package = Package(
     .tests(
       "CordialEmbeddedTests",
       uses: [
-        "Cordial", "CordialEmbedded", "CordialValues", "JSON", "JSONRPC", "PersistentStore",
-        "TestStores",
+        "Cordial", "CordialEmbedded", "CordialService", "CordialValues", "JSON", "JSONRPC",
+        "PersistentStore", "TestStores", "Transport",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ]

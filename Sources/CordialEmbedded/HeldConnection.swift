@@ -27,6 +27,8 @@ package struct HeldConnection {
   private var held: [Held] = []
   /// The memory of the messages that wait, in bytes.
   package private(set) var heldBytes = 0
+  /// The number of messages that wait.
+  package var heldCount: Int { held.count }
   /// Whether the connection must be closed, after its last response.
   package private(set) var isRefused = false
   /// Whether the client sends nothing more.
@@ -161,16 +163,18 @@ package struct HeldConnection {
 
   private mutating func hold(_ message: Held) {
     held.append(message)
-    add(message.bytes.count + Self.overheadBytes)
+    add(Self.memory(of: message))
   }
 
   private mutating func remove(_ index: Int) {
-    add(-held[index].bytes.count - Self.overheadBytes)
+    add(-Self.memory(of: held[index]))
     held.remove(at: index)
   }
 
   /// The memory of a message beside its bytes.
   private static let overheadBytes = 256
+
+  private static func memory(of message: Held) -> Int { message.bytes.count + overheadBytes }
 
   private mutating func add(_ bytes: Int) {
     heldBytes += bytes
@@ -206,24 +210,24 @@ package struct HeldConnection {
 
   /// Fails the requests whose time is over, and returns the errors.
   package mutating func expire(at time: Int64, _ progress: MigrationProgress?) -> [UInt8] {
+    var data: [JSONMember] = [
+      JSONMember("code", .string(ErrorName.storeBusy.rawValue)),
+      JSONMember("hint", "status shows the progress; a request with a workDoneToken waits"),
+    ]
+    if let progress { data.append(JSONMember("migrating", progress.json)) }
+    let error = RPCError(
+      code: ErrorName.storeBusy.code,
+      message: "The store is being migrated",
+      data: .object(data)
+    )
     var output: [UInt8] = []
-    for index in held.indices.reversed() {
-      guard let deadline = held[index].deadline, deadline <= time, let id = held[index].id else {
-        continue
-      }
-      var data: [JSONMember] = [
-        JSONMember("code", .string(ErrorName.storeBusy.rawValue)),
-        JSONMember("hint", "status shows the progress; a request with a workDoneToken waits"),
-      ]
-      if let progress { data.append(JSONMember("migrating", progress.json)) }
-      let error = RPCError(
-        code: ErrorName.storeBusy.code,
-        message: "The store is being migrated",
-        data: .object(data)
-      )
-      output = framing.frame(MessageWriter.error(id, error)) + output
-      remove(index)
+    let isExpired = { (message: Held) in message.deadline.map { $0 <= time } ?? false }
+    for message in held where isExpired(message) {
+      guard let id = message.id else { continue }
+      output += framing.frame(MessageWriter.error(id, error))
+      add(-Self.memory(of: message))
     }
+    held.removeAll(where: isExpired)
     return output
   }
 

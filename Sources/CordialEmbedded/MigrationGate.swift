@@ -203,7 +203,8 @@ package final class MigrationGate: ByteChannelOwner {
 
   /// Whether a client is read: its messages wait for the service, and take memory until then.
   private func reads(_ held: HeldConnection) -> Bool {
-    held.heldBytes <= limits.inFlightBytesMax && !(budget.isFullOfRequests && held.heldBytes > 0)
+    held.heldCount <= 2 * limits.inFlightMax && held.heldBytes <= limits.inFlightBytesMax
+      && !(budget.isFullOfRequests && held.heldBytes > 0)
   }
 
   private static func write(_ bytes: [UInt8], to channel: ByteChannel) {

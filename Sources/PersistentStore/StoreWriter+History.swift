@@ -8,7 +8,7 @@ import SQLite
 extension StoreWriter {
   /// Runs a transaction that is not a commit: it has no log entry, and a power failure may undo it.
   private func note<Answer>(_ body: (SQLiteConnection) throws -> Answer) throws -> Answer {
-    guard FileIdentity(path) == opened else { throw StoreError.storeGone(path) }
+    try opened.check()
     return try queue.use { db in
       try setDurability(false, db)
       return try db.transaction(.immediate) { try body(db) }
@@ -117,7 +117,7 @@ extension StoreWriter {
   /// - Throws: `storeFull` when the disk has less free space than the store takes; `storeBusy`;
   ///   `Interrupted`.
   func compact(_ work: LongWork) throws {
-    guard FileIdentity(path) == opened else { throw StoreError.storeGone(path) }
+    try opened.check()
     try queue.use { db in
       try db.transaction(.immediate) { try history.dangling.clearIfPossible() }
       try db.progress.stopping(by: work.interruption) {

@@ -15,8 +15,7 @@ final class StoreWriter {
   let queue: SQLiteQueue
   let facts: StoreFile.Facts
   let path: String
-  /// The identity of the file that was opened.
-  let opened: FileIdentity?
+  let opened: OpenedFiles
   let environment: StoreEnvironment
   private let log: HistoryLog
   let commits: CommitTable
@@ -70,7 +69,6 @@ final class StoreWriter {
     )
     self.environment = environment
     let queue = try StoreConnection.open(path, .writer)
-    opened = FileIdentity(path)
     self.queue = queue
     writeAheadLog = try queue.use { WriteAheadLog($0) }
     // Nothing is written if no table is missing, because the file may be read-only.
@@ -78,6 +76,7 @@ final class StoreWriter {
       try db.hasTable("cordial_undo") && db.hasTable("cordial_follower")
         && db.hasTable("cordial_lease")
     }
+    opened = OpenedFiles(path)
     if !isComplete { try queue.write { db in try db.execute(LogTables.late) } }
     if !facts.hasTriggers {
       try queue.write { db in try StoreFile.replaceTriggers(model, db) }
@@ -187,8 +186,7 @@ final class StoreWriter {
     instructionsMax: Int? = nil,
     _ db: SQLiteConnection
   ) throws -> [Result<SaveOutcome, StoreError>] {
-    // Changes of a file that was removed or replaced would be lost.
-    guard FileIdentity(path) == opened else { throw StoreError.storeGone(path) }
+    try opened.check()
     try statements.begin.run()
     // SQLite may interrupt a statement that begins or ends a transaction after it has done so.
     if let instructionsMax { db.progress.limit(instructionsMax: instructionsMax) }

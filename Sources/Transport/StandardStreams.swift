@@ -76,6 +76,7 @@ private struct Descriptors {
     let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
     guard null > 2 else { throw Self.failure("/dev/null cannot be opened") }
     defer { _ = close(null) }
+    guard !Self.isFolder(0) else { throw Self.failure("standard input is a folder") }
     if posix_is_pollable(0) {
       input = Self.privateCopy(of: 0, O_RDONLY)
     } else {
@@ -91,6 +92,11 @@ private struct Descriptors {
     guard input > 2, output > 2 else { throw Self.failure("their descriptors cannot be copied") }
     dup2(null, 0)
     dup2(2, 1)
+  }
+
+  private static func isFolder(_ descriptor: CInt) -> Bool {
+    var facts = stat()
+    return unsafe fstat(descriptor, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR
   }
 
   static func failure(_ reason: String) -> TransportError {

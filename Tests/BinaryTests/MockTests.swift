@@ -281,4 +281,20 @@ import Testing
     #expect(outcome.code == 1)
     #expect(outcome.errors.contains("cannot be written"), "\(outcome.errors)")
   }
+
+  @Test func `is not recorded into the store's own folder`() throws {
+    let store = try fixture.store()
+    let before = try Data(contentsOf: URL(fileURLWithPath: store + "/store.sqlite"))
+    try FileManager.default.createSymbolicLink(
+      atPath: fixture.path("link"),
+      withDestinationPath: store
+    )
+    for file in [store + "/store.sqlite", fixture.path("link") + "/new.jsonl"] {
+      let outcome = try fixture.run(["serve", store, "--record", file], input: line(1, "status"))
+      #expect(outcome.code == 1)
+      #expect(outcome.errors.contains("record in another one"), "\(outcome.errors)")
+    }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: store + "/store.sqlite")) == before)
+    #expect(!FileManager.default.fileExists(atPath: store + "/new.jsonl"))
+  }
 }

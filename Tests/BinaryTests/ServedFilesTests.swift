@@ -39,6 +39,20 @@ import Testing
     #expect(try peer.errorCode("delete", ["ids": ["Task/p1"]]) == 1403)
   }
 
+  // Evidence: P-066a
+  @Test(arguments: [false, true])
+  func `a store without its write-ahead log accepts no saves`(isReplaced: Bool) throws {
+    let peer = Peer(try Child(["serve", store]))
+    try peer.call("save", ["insert": [task("kept")]])
+    let log = store + "/store.sqlite-wal"
+    let content = try Data(contentsOf: URL(fileURLWithPath: log))
+    try FileManager.default.removeItem(atPath: log)
+    if isReplaced { try content.write(to: URL(fileURLWithPath: log)) }
+    #expect(try peer.errorCode("save", ["insert": [task("lost")]]) == 1403)
+    #expect(try peer.errorCode("delete", ["ids": ["Task/p1"]]) == 1403)
+    try peer.call("status")
+  }
+
   // Evidence: P-095a
   @Test func `an index that was removed is rebuilt, and searches find objects`() throws {
     let peer = Peer(try Child(["serve", store]))

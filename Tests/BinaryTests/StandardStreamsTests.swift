@@ -56,6 +56,14 @@ import Testing
     #expect(lines.last?["result"]?["objects"]?.array?.count == 3000)
   }
 
+  @Test func `a folder is an error`() throws {
+    let fixture = try Fixture()
+    let child = try Child(["serve", try fixture.store()], input: .file(fixture.path("")))
+    #expect(try child.exitCode() == 1)
+    let said = try child.errorText()
+    #expect(said.contains("standard input is a folder"), "\(said)")
+  }
+
   @Test func `the null device`() throws {
     let fixture = try Fixture()
     let outcome = try fixture.run(["serve", try fixture.store()])

@@ -2,6 +2,7 @@ import CordialEmbedded
 import JSON
 import JSONRPC
 import PersistentStore
+import Synchronization
 import Testing
 
 // Evidence: P-017d, P-117r
@@ -157,5 +158,69 @@ import Testing
     #expect(send("\u{1}\u{2}\n", to: &held).contains("-32700"))
     #expect(held.isRefused)
     #expect(send(Self.request(1, "status") + "\n", to: &held).isEmpty)
+  }
+
+  // MARK: Limits
+
+  // Evidence: P-019a
+  @Test func `a message that is too long ends the connection`() {
+    var held = connection()
+    let output = send(String(repeating: "x", count: (1 << 20) + 1), to: &held)
+    #expect(output.contains(#""error":{"code":-32700"#))
+    #expect(held.isRefused)
+  }
+
+  // Evidence: P-019d
+  @Test func `the largest unfinished message of all ends its connection`() {
+    let budget = ByteBudget(bytesMax: 1_000_000)
+    let dropped = Mutex(0)
+    var connections = (0..<3).map { number in
+      HeldConnection(
+        framing: .line,
+        limits: Self.limits,
+        account: budget.open { dropped.withLock { $0 = number } }
+      )
+    }
+    for (number, count) in [300_000, 500_000, 300_000].enumerated() {
+      #expect(send(String(repeating: "x", count: count), to: &connections[number]) == "")
+    }
+    #expect(dropped.withLock { $0 } == 1)
+    let output = text(connections[1].dropUnfinished())
+    #expect(output.contains(#""error":{"code":1302"#))
+    #expect(output.contains(#""limit":"processBytes""#))
+    #expect(connections.map(\.isRefused) == [false, true, false])
+    #expect(budget.bytes < 1_000_000)
+  }
+
+  // Evidence: P-019d
+  @Test func `what waits counts until it is cancelled, fails or is released`() {
+    let budget = ByteBudget(bytesMax: 1 << 20)
+    var held = HeldConnection(framing: .line, limits: Self.limits, account: budget.open {})
+    let long = String(repeating: "x", count: 10_000)
+    let requests = (1...4).map { Self.request($0, "fetch", #"{"entity":"\#(long)"}"#) + "\n" }
+    _ = send(requests.joined(), to: &held)
+    #expect(held.heldBytes >= 40_000)
+    #expect(budget.bytes == held.heldBytes)
+    let cancelled = send(
+      #"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":2}}"# + "\n",
+      to: &held
+    )
+    #expect(cancelled.contains("-32800"))
+    #expect((30_000..<40_000).contains(held.heldBytes))
+    #expect(budget.bytes == held.heldBytes)
+    _ = held.expire(at: 101, Self.progress)
+    #expect(held.heldBytes == 0)
+    #expect(budget.bytes == 0)
+    _ = send(requests[0], to: &held)
+    held.release()
+    #expect(budget.bytes == 0)
+  }
+
+  @Test func `values beyond the limits are left to the service`() {
+    var held = connection()
+    let deep = String(repeating: "[", count: 200) + String(repeating: "]", count: 200)
+    let message = Self.request(1, "status", deep) + "\n"
+    #expect(send(message, to: &held) == "")
+    #expect(text(held.remainingInput) == message)
   }
 }

@@ -51,8 +51,11 @@ import Testing
   }
 
   // Evidence: P-019d
-  @Test func `is a part of the memory of the process`() async throws {
-    try await withHost { host in
+  @Test(arguments: [0, 64])
+  func `is a part of the memory of the process`(recentMax: Int) async throws {
+    var limits = Limits()
+    limits.recentMax = recentMax
+    try await withHost(limits: limits) { host in
       let (peer, other) = (HostPeer(host), HostPeer(host))
       try Self.save(1000, peer)
       try host.settle()
@@ -69,7 +72,30 @@ import Testing
         _ = try observer.call("unobserve", #"{"subscription":"s1"}"#)
       }
       try host.settle()
-      #expect(host.enter { $0.budget.bytes } == before)
+      // A recent result is kept for those that observe it again.
+      let kept = host.enter { $0.budget.bytes } - before
+      #expect(recentMax == 0 ? kept == 0 : kept > 2 * 8000)
+    }
+  }
+
+  // Evidence: P-019d
+  @Test func `counts former results until their peers have later ones`() async throws {
+    try await withHost { host in
+      let (writer, slow, slower) = (HostPeer(host), HostPeer(host), HostPeer(host))
+      let reader = HostPeer(host)
+      try Self.save(1000, writer)
+      for observer in [slow, slower, reader] { _ = try observer.call("observe", Self.tasks) }
+      try host.settle()
+      let before = host.enter { $0.budget.bytes }
+      for observer in [slow, slower] { observer.stopReading() }
+      try Self.save(1, writer)
+      try host.settle()
+      // Both have the former result, which takes 8 bytes for each object.
+      let growth = host.enter { $0.budget.bytes } - before
+      #expect((8000..<16_000).contains(growth))
+      for observer in [slow, slower] { observer.resumeReading() }
+      try host.settle()
+      #expect(host.enter { $0.budget.bytes } - before < 1000)
     }
   }
 

@@ -50,7 +50,7 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
 package enum Seeds {
   /// Returns the seeds 1 to `count`, or only the seed in the environment variable `CORDIAL_SEED`.
   ///
-  /// `CORDIAL_SEEDS` is another count.
+  /// `CORDIAL_SEEDS` is another count, or the first and the last seed, as `5001-9000`.
   ///
   /// - Parameters:
   ///   - count: The number of seeds.
@@ -61,8 +61,9 @@ package enum Seeds {
     if let named = environment["CORDIAL_SEED"].flatMap({ UInt64($0) }) {
       return [named]
     }
-    let wanted = environment["CORDIAL_SEEDS"].flatMap { UInt64($0) }
-    let first = 1...max(wanted ?? count, 1)
+    let ends = (environment["CORDIAL_SEEDS"] ?? "").split(separator: "-").compactMap { UInt64($0) }
+    if ends.count == 2, ends[0] <= ends[1] { return Array(ends[0]...ends[1]) }
+    let first = 1...max(ends.first ?? count, 1)
     return first + known.filter { !first.contains($0) }
   }
 

@@ -97,6 +97,9 @@ struct Serve: AsyncParsableCommand {
     if let mock { return try await serveMock(mock, log) }
     guard let store else { return }
     let (container, mode, testLock) = try storeLocation(store)
+    if let record, container.contains(Paths.absolute(record)) {
+      throw InputError(message: "\(record) is in the store's folder; record in another one")
+    }
     let current = try model.map { try ModelFile.read($0, configuration: configuration) }
     var lock: DaemonLock?
     if socket != nil, mode == .readWrite, !testMode {

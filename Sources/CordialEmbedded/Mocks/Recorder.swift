@@ -8,7 +8,7 @@ import Synchronization
 /// A file to which the messages of all connections are appended, one JSON text on each line.
 package final class Recorder: Sendable {
   /// The sender of a message.
-  enum Sender: String, Sendable {
+  package enum Sender: String, Sendable {
     case client, service
   }
 
@@ -65,14 +65,15 @@ package final class Recorder: Sendable {
     }
   }
 
-  func opened(_ channel: Int) {
+  /// Records the messages of a new connection, by the number of its channel.
+  package func opened(_ channel: Int) {
     state.withLock { state in
       state.channelCount += 1
       state.channels[channel] = Channel(number: state.channelCount)
     }
   }
 
-  func closed(_ channel: Int) {
+  package func closed(_ channel: Int) {
     state.withLock { state in
       let closed = state.channels.removeValue(forKey: channel)
       for decoder in closed?.decoders.values.map(\.self) ?? [] {
@@ -82,7 +83,7 @@ package final class Recorder: Sendable {
   }
 
   /// Records the messages that bytes complete.
-  func record(_ bytes: Span<UInt8>, _ sender: Sender, _ channel: Int) {
+  package func record(_ bytes: Span<UInt8>, _ sender: Sender, _ channel: Int) {
     let milliseconds = (SystemFacts.microseconds() - start) / 1000
     state.withLock { state in
       // A copy in the dictionary would copy the unfinished message at each call.

@@ -161,7 +161,7 @@ extension Service {
     for older in registration.older {
       if older.isEnded { remove(older.number, session) }
       guard let index = session.observed.index(of: older.number) else { continue }
-      session.observed.subscriptions[index].behind = KeptResult(older.result)
+      session.observed.subscriptions[index].behind = KeptResult(older.result, budget)
       session.observed.pending.insert(older.number)
     }
     let all = (updates + ended).sorted { $0.number < $1.number }
@@ -197,7 +197,7 @@ extension Service {
     if observing.alone[observation] != nil { session.observed.postponed.insert(number) }
     if !isAligned || isStraggler {
       if !isNew {
-        subscription.behind = KeptResult(registration.observation.result)
+        subscription.behind = KeptResult(registration.observation.result, budget)
         session.observed.pending.insert(number)
       }
       session.observed.lag = session.observed.lag ?? registration.position

@@ -25,15 +25,20 @@ struct LiveSubscription {
   static func name(_ number: Int) -> String { "s\(number)" }
 }
 
-/// A former result of an observation that clients still have; they share it.
+/// A former result of an observation that clients still have; they share it. It counts in the
+/// memory of the process until the last of them has a later one.
 final class KeptResult: Sendable {
   let result: ObservedResult
   /// The approximate memory of the result, in bytes.
   let bytes: Int
 
-  init(_ result: ObservedResult) {
+  private let memory: ByteBudget.Kept
+
+  init(_ result: ObservedResult, _ budget: ByteBudget) {
     self.result = result
     bytes = result.bytes
+    memory = budget.keep()
+    memory.set(bytes)
   }
 }
 

@@ -22,7 +22,8 @@ struct RecentObservations: Sendable {
   private var entries: [String: Entry] = [:]
   /// The identities of the requests in the order in which they ended; some may have been taken.
   private var order: Deque<(identity: String, age: Int)> = []
-  private var bytes = 0
+  /// The memory of the results, in bytes.
+  private(set) var bytes = 0
   private var nextAge = 0
   /// The age from which observations have ended since `expire` was called last.
   private var firstOfPeriod = 0

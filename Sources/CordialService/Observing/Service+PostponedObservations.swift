@@ -53,7 +53,7 @@ extension Service {
     switch outcome {
     case .success(let outcome):
       for change in outcome.changes {
-        let former = KeptResult(change.former)
+        let former = KeptResult(change.former, budget)
         for subscriber in subscribers {
           guard let session = sessions[subscriber.session] else { continue }
           session.observed.fallBehind(

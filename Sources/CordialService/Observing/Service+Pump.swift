@@ -168,7 +168,7 @@ extension Service {
           guard let body = change.body else { continue }
           updates[session.number, default: []].append((subscriber.number, body))
         } else {
-          let kept = former ?? KeptResult(change.former)
+          let kept = former ?? KeptResult(change.former, budget)
           former = kept
           session.observed.fallBehind(subscriber.number, with: kept, at: step.from)
           if !session.isWritable { session.observed.isBlocked = true }

@@ -254,7 +254,7 @@ extension Service {
     case .success(nil): break
     case .success(let search?):
       guard let replaced = observing.registry.set(search, of: refreshed.number) else { return }
-      let former = KeptResult(replaced)
+      let former = KeptResult(replaced, budget)
       for subscriber in subscribers {
         guard let session = sessions[subscriber.session] else { continue }
         afterUpdate(session) { service in

@@ -100,6 +100,16 @@ final class SubscriptionRegistry: Sendable {
     memory.add(bytes)
   }
 
+  /// Changes the recent observations and counts the growth of their results.
+  private func changeRecent(
+    _ state: inout State,
+    _ change: (inout RecentObservations) -> Void
+  ) {
+    let former = state.recent.bytes
+    change(&state.recent)
+    memory.add(state.recent.bytes - former)
+  }
+
   /// The number of observations.
   var count: Int { state.withLock { $0.entries.count } }
 
@@ -120,7 +130,7 @@ final class SubscriptionRegistry: Sendable {
   /// others are kept.
   func forgetRecent() -> Bool {
     state.withLock { state in
-      state.recent.expire()
+      changeRecent(&state) { $0.expire() }
       return !state.recent.isEmpty
     }
   }
@@ -157,7 +167,7 @@ final class SubscriptionRegistry: Sendable {
       state.entries[number] = Entry(observation, subscriber)
       grow(&state, by: observation.bytes)
       state.numbers[identity] = number
-      state.recent.remove(identity)
+      changeRecent(&state) { $0.remove(identity) }
       state.table.set(observation.interest, for: number)
       if !isAligned { state.stragglers.insert(number) }
       if !observation.mayDangle { state.undangling.insert(number) }
@@ -177,7 +187,8 @@ final class SubscriptionRegistry: Sendable {
       state.entries[number]?.subscribers.remove(subscriber)
       guard let entry = state.entries[number], entry.subscribers.isEmpty else { return }
       if state.searches.remove(number) == nil {
-        state.recent.add(state.current(number, at: position) ?? entry.observation)
+        let ended = state.current(number, at: position) ?? entry.observation
+        changeRecent(&state) { $0.add(ended) }
       }
       state.entries[number] = nil
       grow(&state, by: -entry.observation.bytes)

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 package import JSON
 package import ObjectModel
+import PersistentHistory
 
 /// The folder of a store: `store.sqlite`, `index.sqlite`, `model.json`, the daemon's lock.
 package struct StoreContainer: Sendable {
@@ -44,6 +45,12 @@ package struct StoreContainer: Sendable {
     } catch {
       throw StoreError(.cannotOpen, "\(path) cannot be read: \(error)")
     }
+  }
+
+  /// Returns whether a path names a file directly in the folder, also by another path of it.
+  package func contains(_ file: String) -> Bool {
+    guard let slash = file.lastIndex(of: "/"), let folder = FileIdentity(path) else { return false }
+    return FileIdentity(String(file[...slash])) == folder
   }
 
   /// Whether the folder contains a store.

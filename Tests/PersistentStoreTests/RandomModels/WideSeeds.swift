@@ -12,8 +12,7 @@ enum WideSeeds {
     _ test: String = #function,
     _ body: @escaping @Sendable (UInt64) async throws -> Void
   ) async throws {
-    let more = ProcessInfo.processInfo.environment["CORDIAL_SEEDS"].flatMap { UInt64($0) }
-    let seeds = Seeds.first(more ?? count)
+    let seeds = Seeds.first(count)
     for start in stride(from: 0, to: seeds.count, by: seedsAtOnce) {
       await withTaskGroup(of: Void.self) { group in
         for seed in seeds[start..<min(start + seedsAtOnce, seeds.count)] {
