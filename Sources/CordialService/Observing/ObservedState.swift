@@ -25,8 +25,9 @@ struct LiveSubscription {
   static func name(_ number: Int) -> String { "s\(number)" }
 }
 
-/// A former result of an observation that clients still have; they share it. It counts in the
-/// memory of the process until the last of them has a later one.
+/// A former result of an observation that clients still have; they share it.
+///
+/// It counts in the memory of the process until the last of them has a later one.
 final class KeptResult: Sendable {
   let result: ObservedResult
   /// The approximate memory of the result, in bytes.
