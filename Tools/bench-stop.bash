@@ -3,9 +3,9 @@
 # file and runs row_stop.
 
 if $quick; then
-  stop_notes=50000 stop_rows=200000 stop_rounds=40 stop_seconds=5
+  stop_notes=50000 stop_rows=200000 stop_rounds=40 stop_seconds=5 stop_hostile=20
 else
-  stop_notes=200000 stop_rows=1000000 stop_rounds=200 stop_seconds=20
+  stop_notes=200000 stop_rows=1000000 stop_rounds=200 stop_seconds=20 stop_hostile=300
 fi
 
 stop_model='{"name":"Stop","entities":[
@@ -40,4 +40,7 @@ row_stop() {
     row "ten clients' $what beside a slow one, p99" ms 'the ten alone' \
       "$(figure "alone-$what" p99Milliseconds)" "$(figure "slow-$what" p99Milliseconds)" '<= 3 x'
   done
+  measure hostile python3 Tools/hostile.py "$socket" "${pids[cordial]}" --seconds "$stop_hostile"
+  row "memory, 20 hostile clients for $stop_hostile s" KiB '' '' "$(figure hostile peakKiB)" \
+    '<= 677888'
 }
