@@ -118,6 +118,8 @@ package struct BoundCondition: Sendable {
     _ operand: String
   ) -> Bool {
     guard let text else { return sign == .notEqual }
+    // No text contains the empty one, begins with it or ends with it.
+    if operand.isEmpty, [.contains, .begins, .ends].contains(sign) { return false }
     return switch sign {
     case .contains: text.utf8.containsRun(operand.utf8)
     case .begins: text.utf8.starts(with: operand.utf8)
@@ -132,8 +134,7 @@ extension String.UTF8View {
   /// Returns whether a run of bytes occurs.
   fileprivate func containsRun(_ other: String.UTF8View) -> Bool {
     let (text, run) = (span, other.span)
-    guard run.count > 0 else { return true }
-    guard run.count <= text.count else { return false }
+    guard run.count > 0, run.count <= text.count else { return false }
     let first = run[0]
     for start in 0...(text.count - run.count) where text[start] == first {
       var index = 1

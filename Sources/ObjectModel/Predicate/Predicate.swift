@@ -24,6 +24,8 @@ package struct PredicateComparison: Sendable, Equatable {
   /// How two expressions are compared.
   package enum Operator: String, Sendable {
     case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
+    /// Equality with an element of a collection, which contains no missing value.
+    case element
     case `in`, between, contains, beginsWith, endsWith
     /// A pattern in which `*` matches any characters and `?` exactly one.
     case like

@@ -125,14 +125,14 @@ extension FetchCompiler {
         compiler,
         member throws(StoreError) in
         try compiler.compile(
-          compiler.rewritten(comparison, rest.expression(of: member), .equal, comparison.left, .any)
+          compiler.rewritten(comparison, rest.expression(of: member), .element, comparison.left, .any)
         )
       }
     }
     if comparison.comparison == .in, !comparison.right.form.isList, isCollection(comparison.right) {
       return try exists(
         comparison.right,
-        comparison.rewritten(left: comparison.right, .equal, comparison.left)
+        comparison.rewritten(left: comparison.right, .element, comparison.left)
       )
     }
     if comparison.comparison == .in, isText(comparison.right) {
@@ -144,7 +144,7 @@ extension FetchCompiler {
     if comparison.comparison == .contains, isCollection(comparison.left) {
       let found = try exists(
         comparison.left,
-        comparison.rewritten(left: comparison.left, .equal, comparison.right)
+        comparison.rewritten(left: comparison.left, .element, comparison.right)
       )
       guard case .keyPath = comparison.left.form else { return found }
       // What is inside a json attribute is a list or a text, and not the text of a list.
@@ -225,7 +225,7 @@ extension FetchCompiler {
           compiler.rewritten(
             comparison,
             rest.expression(of: member),
-            .equal,
+            .element,
             comparison.right,
             .any
           )
@@ -355,6 +355,7 @@ extension FetchCompiler {
   static func sign(_ comparison: PredicateComparison.Operator) -> String {
     switch comparison {
     case .equal: "IS"
+    case .element: "="
     case .notEqual: "IS NOT"
     case .less: "<"
     case .lessOrEqual: "<="

@@ -39,11 +39,11 @@ enum TextFunctions {
     try addComparison("cordial_like", to: db) { try WildcardPattern.matches($0, $1, stop) }
     try addComparison("cordial_contains", to: db) { try TextSearch.contains($0, $1, stop) }
     try addComparison("cordial_begins", to: db) { text, prefix in
-      guard text.count >= prefix.count else { return false }
+      guard !prefix.isEmpty, text.count >= prefix.count else { return false }
       return areEqual(text.extracting(first: prefix.count), prefix)
     }
     try addComparison("cordial_ends", to: db) { text, suffix in
-      guard text.count >= suffix.count else { return false }
+      guard !suffix.isEmpty, text.count >= suffix.count else { return false }
       return areEqual(text.extracting(last: suffix.count), suffix)
     }
     try SQLFunction.add("cordial_power", argumentCount: 2, to: db) { call in

@@ -9,7 +9,7 @@ enum TextSearch {
   ///
   /// - Parameters:
   ///   - text: The text.
-  ///   - part: The text that is searched for; every text contains the empty one.
+  ///   - part: The text that is searched for; no text contains the empty one.
   ///   - check: Called between the pieces of a long text; it throws where the work has to end.
   /// - Returns: Whether the text contains the part.
   /// - Throws: The error of the check.
@@ -19,7 +19,7 @@ enum TextSearch {
     _ part: Span<UInt8>,
     _ check: () throws -> Void
   ) throws -> Bool {
-    guard !part.isEmpty else { return true }
+    guard !part.isEmpty else { return false }
     // Pieces overlap, and each is longer than the part, so that the whole stays linear.
     let piece = max(pieceBytes, 4 * part.count)
     var start = 0

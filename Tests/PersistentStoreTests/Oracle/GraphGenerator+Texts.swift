@@ -142,18 +142,21 @@ extension GraphGenerator {
     case 1: return regularExpression(left)
     default:
       let word = random.pick(["IN", "BEGINSWITH", "ENDSWITH", "CONTAINS"])
-      var (constant, part) = textConstant()
-      if part.isEmpty {
-        part = "ab"
-        constant = textConstant(part)
-      }
+      let (constant, text) = textConstant()
+      let part =
+        random.oneIn(4)
+        ? attribute(scope, [.text])
+        : GraphExpression(phrase: GraphPhrase(constant)) { _ in .text(text) }
       let phrase: GraphPhrase =
         word == "IN"
-        ? "\(GraphPhrase(constant)) IN\(options) \(left.phrase)"
-        : "\(left.phrase) \(word)\(options) \(GraphPhrase(constant))"
-      let wanted = part
+        ? "\(part.phrase) IN\(options) \(left.phrase)"
+        : "\(left.phrase) \(word)\(options) \(part.phrase)"
       return GraphCondition(phrase: phrase) { names in
-        Self.isPart(wanted, word, left.value(names), options)
+        switch part.value(names) {
+        case .text(let part): Self.isPart(part, word, left.value(names), options)
+        case .missing: false
+        default: nil
+        }
       }
     }
   }
@@ -169,6 +172,7 @@ extension GraphGenerator {
     if GraphTexts.isAmbiguous(text + part) { return nil }
     let whole = GraphTexts.folded(text, options)
     let wanted = GraphTexts.folded(part, options)
+    if wanted.isEmpty { return false }
     switch word {
     case "BEGINSWITH": return whole.starts(with: wanted)
     case "ENDSWITH": return whole.reversed().starts(with: wanted.reversed())

@@ -268,10 +268,7 @@ struct GraphGenerator {
     _ options: String = ""
   ) -> Bool? {
     if value.isOpen { return nil }
-    // Whether nothing is a member of a collection in which something is missing is open.
-    if value.isMissing {
-      return values.contains { $0.isMissing || $0.compare("!=", .missing) == nil } ? nil : false
-    }
+    if value.isMissing { return false }
     return GraphLogic.any(values.map { $0.isMissing ? false : compare(value, "==", $0, options) })
   }
 
