@@ -357,4 +357,60 @@ import Testing
     let error = #expect(throws: StoreError.self) { try store.fetch(request) }
     #expect(error?.code.rawValue == code, "\(predicate): \(error?.message ?? "")")
   }
+
+  // Evidence: P-052o
+  @Test func `constants have the type of what they are compared with`() throws {
+    let (early, late) = ("2001-01-01T00:00:30.000Z", "2026-01-02T05:04:05.678+02:00")
+    // As texts, the second date would be later than that of the task.
+    try check("%@ BETWEEN {due, due}", ["éclair"], #"["\#(late)"]"#)
+    try check("'\(late)' BETWEEN {due, %@}", ["éclair"], #"["\#(late)"]"#)
+    try check("%@ IN {due}", ["éclair"], #"["\#(late)"]"#)
+    try check("$late IN {due, $early}", ["éclair"], #"{"late":"\#(late)","early":"\#(early)"}"#)
+    try check("'0.10' IN {price}", ["Milk"])
+    try check("0.1 IN {price, rank}", ["Milk"])
+    try check("'0.10' BETWEEN {price, '0.1000'}", ["Milk"])
+    try check("true IN {done}", ["Milk"])
+    try check("due == TERNARY(done, %@, %@)", ["éclair"], #"["\#(early)","\#(late)"]"#)
+    try check("TERNARY(done, %@, %@) == due", ["éclair"], #"["\#(early)","\#(late)"]"#)
+    try check("price == TERNARY(done, '0.10', TERNARY(rank > 6, nil, 0.2))", ["Milk", "éclair"])
+    try check("min:({%@, %@}) == due", ["éclair"], #"["\#(late)","2099-01-01T00:00:00.000Z"]"#)
+    try check("due == max:({%@, %@})", ["éclair"], #"["\#(late)","\#(early)"]"#)
+    try check("due > min:({%@, %@})", ["Milk", "éclair"], #"["\#(late)","\#(early)"]"#)
+    try check("price == min:({'0.10', 0.3})", ["Milk"])
+    try check("price == {'0.2', '0.10'}[1]", ["Milk"])
+    try check("ANY {%@, %@} == due", ["éclair"], #"["\#(late)","\#(early)"]"#)
+    try check("{%@, due} CONTAINS %@", ["Milk", "éclair"], #"["\#(late)","\#(late)"]"#)
+    try check("{'0.10', 0.2} CONTAINS price", ["Milk", "éclair"])
+    try check("rank IN {3, price}", ["Milk"])
+    try check("SELF == TERNARY(done, 'Task/p3', 'Task/p2')", ["éclair"])
+  }
+
+  // Evidence: P-053a
+  @Test func `no collection contains nil`() throws {
+    // Milk and éclair have a price, Zebra and the bug have none.
+    try check("price IN group.tasks.price", ["Milk", "éclair"])
+    try check("group.tasks.price CONTAINS price", ["Milk", "éclair"])
+    try check("group.tasks.price CONTAINS nil", [])
+    try check("%@ IN group.tasks.price", [], "[null]")
+    try check("price IN {nil, 0.1}", ["Milk"])
+    try check("{nil, 0.1} CONTAINS price", ["Milk"])
+    try check("nil IN {nil, 1}", [])
+    try check("NOT price IN group.tasks.price", ["Zebra", "10"])
+    try check("group IN tags.tasks.group", ["Milk", "éclair"])
+    try check("ANY group.tasks.price == nil", ["Milk", "éclair", "10"])
+  }
+
+  // Evidence: P-052b
+  @Test func `no text contains the empty text`() throws {
+    for comparison in ["CONTAINS", "BEGINSWITH", "ENDSWITH", "CONTAINS[c]", "BEGINSWITH[cd]"] {
+      try check("title \(comparison) ''", [])
+      try check("title \(comparison) %@", [], #"[""]"#)
+      try check("NOT title \(comparison) ''", ["Milk", "éclair", "Zebra", "10"])
+      try check("'' \(comparison) ''", [])
+    }
+    try check("'' IN title", [])
+    try check("facts.name CONTAINS ''", [])
+    try check("title CONTAINS title", ["Milk", "éclair", "Zebra", "10"])
+    try check("title == ''", [])
+  }
 }

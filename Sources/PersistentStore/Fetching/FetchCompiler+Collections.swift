@@ -110,7 +110,7 @@ extension FetchCompiler {
     case .subquery(let inner, let name, let predicate):
       return try subquery(inner, name, predicate, path, offset)
     case .set(let operation, let first, let second):
-      return try set(operation, first, second, path, offset)
+      return try set(operation, first, second, path, offset, as: expected)
     case .distinct(let inner):
       var query = try collection(inner, path: path, as: expected)
       query.isDistinct = true
@@ -252,9 +252,11 @@ extension FetchCompiler {
     _ first: PredicateExpression,
     _ second: PredicateExpression,
     _ path: [String],
-    _ offset: Int
+    _ offset: Int,
+    as expected: ComparedSide
   ) throws(StoreError) -> CollectionQuery {
-    var left = try collection(first)
+    let isTyped = isUntyped(first) && !isUntyped(second)
+    var left = try collection(first, as: isTyped ? try collection(second).side : expected)
     var right = try collection(second, as: left.side)
     try check(right.side, against: left.side, second.offset)
     // SQLite tells a decimal, which is a text, from an equal number.
@@ -330,15 +332,14 @@ extension FetchCompiler {
         order: []
       )
     }
-    var operands: [Value] = []
-    for element in elements {
-      operands.append(
-        try expected.isConstant || expected.type?.isNumber == true
-          ? typed(element) : value(element, as: expected)
-      )
+    let own = try common(elements)
+    let known = own.isConstant ? expected : expected.isConstant ? own : Self.common(own, expected)
+    let operands = try elements.map { element throws(StoreError) in
+      try known.isConstant ? typed(element) : value(element, as: known)
     }
     let sides = operands.map(\.side).filter { !$0.isConstant }
-    let side = sides.dropFirst().reduce(sides.first ?? expected) { Self.common($0, $1) }
+    let first = elements.contains(where: isUntyped) ? known : sides.first ?? known
+    let side = sides.reduce(first) { Self.common($0, $1) }
     let fragments = operands.map { exact($0, beside: side) }
     let rows = fragments.enumerated().map { "SELECT \($0) AS i, \($1.sql) AS v" }
     return CollectionQuery(
@@ -396,7 +397,8 @@ extension FetchCompiler {
   mutating func element(
     _ index: PredicateIndex,
     of expression: PredicateExpression,
-    path: [String]
+    path: [String],
+    as expected: ComparedSide = .constant
   ) throws(StoreError) -> Value {
     if case .list(let elements) = expression.form, path.isEmpty {
       let position: Int? =
@@ -406,9 +408,9 @@ extension FetchCompiler {
         case .at(let index): elements.indices.contains(index) ? index : nil
         }
       guard let position else { return (SQLFragment("NULL"), .constant) }
-      return try value(elements[position])
+      return try value(elements[position], as: expected)
     }
-    let query = try collection(expression, path: path)
+    let query = try collection(expression, path: path, as: expected)
     let element = query.element(index)
     return (
       SQLFragment(

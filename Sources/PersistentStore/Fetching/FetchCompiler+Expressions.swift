@@ -74,12 +74,12 @@ extension FetchCompiler {
       }
       return try element(index, of: collection, path: names)
     case .element(let collection, let index):
-      return try element(index, of: collection, path: [])
+      return try element(index, of: collection, path: [], as: expected)
     case .statistic(let statistic, let collection):
-      return try self.statistic(statistic, collection, expression.offset)
+      return try self.statistic(statistic, collection, expression.offset, as: expected)
     case .cast(let inner, let target): return try cast(inner, to: target, expression.offset)
     case .ternary(let condition, let first, let second):
-      return try ternary(condition, first, second)
+      return try ternary(condition, first, second, as: expected)
     case .now: return now()
     case .random(let limit): return try random(below: limit)
     case .aggregate(let aggregate, let names, let variable, let path):

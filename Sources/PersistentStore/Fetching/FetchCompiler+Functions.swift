@@ -23,6 +23,21 @@ extension FetchCompiler {
     return (try self.constant(constant, side, expression.offset), side)
   }
 
+  /// Returns whether an expression has the type of what it is compared with: a constant, and what
+  /// only selects among constants.
+  func isUntyped(_ expression: PredicateExpression) -> Bool {
+    switch expression.form {
+    case .constant: true
+    case .list(let elements): elements.allSatisfy(isUntyped)
+    case .ternary(_, let first, let second): isUntyped(first) && isUntyped(second)
+    case .element(let collection, _), .distinct(let collection): isUntyped(collection)
+    case .set(_, let first, let second): isUntyped(first) && isUntyped(second)
+    case .statistic(let statistic, let collection):
+      [.min, .max, .mode].contains(statistic) && isUntyped(collection)
+    default: false
+    }
+  }
+
   mutating func call(
     _ function: PredicateFunction,
     _ argument: PredicateExpression
@@ -114,14 +129,16 @@ extension FetchCompiler {
   mutating func ternary(
     _ condition: Predicate,
     _ first: PredicateExpression,
-    _ second: PredicateExpression
+    _ second: PredicateExpression,
+    as expected: ComparedSide
   ) throws(StoreError) -> Value {
     let test = try compile(condition)
-    let isFirstConstant: Bool
-    if case .constant = first.form { isFirstConstant = true } else { isFirstConstant = false }
     var (a, b): (Value, Value)
-    if isFirstConstant {
-      b = try typed(second)
+    if isUntyped(first) {
+      b =
+        expected.isConstant || !isUntyped(second)
+        ? try typed(second) : try value(second, as: expected)
+      if b.side.isConstant { b.side = expected }
       a = b.side.isConstant ? try typed(first) : try value(first, as: b.side)
       if a.side.isConstant, !b.side.isConstant { a.side = b.side }
     } else {

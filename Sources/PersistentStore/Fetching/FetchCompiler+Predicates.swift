@@ -124,8 +124,9 @@ extension FetchCompiler {
       return try exists(path, variable, comparison.right.offset) {
         compiler,
         member throws(StoreError) in
-        try compiler.compile(
-          compiler.rewritten(comparison, rest.expression(of: member), .element, comparison.left, .any)
+        let element = rest.expression(of: member)
+        return try compiler.compile(
+          compiler.rewritten(comparison, element, .element, comparison.left, .any)
         )
       }
     }
@@ -288,8 +289,8 @@ extension FetchCompiler {
   private mutating func compileDirect(
     _ comparison: PredicateComparison
   ) throws(StoreError) -> SQLFragment {
-    let takesList = [.in, .between].contains(comparison.comparison)
-    guard case .constant = comparison.left.form, !takesList else {
+    if [.in, .between].contains(comparison.comparison) { return try compileList(comparison) }
+    guard isUntyped(comparison.left), !isUntyped(comparison.right) else {
       return try compileDirect(comparison, left: try value(comparison.left))
     }
     let right = try value(comparison.right)
@@ -303,7 +304,7 @@ extension FetchCompiler {
     left: Value
   ) throws(StoreError) -> SQLFragment {
     if [.in, .between].contains(comparison.comparison) {
-      return try compileList(comparison, left)
+      return try compileList(comparison, left: left)
     }
     let right = try value(comparison.right, as: comparand(of: left.side, comparison))
     return try compare(comparison, left, right)
@@ -395,53 +396,6 @@ extension FetchCompiler {
     default:
       throw StoreError(PredicateError(offset: offset, expected: "a value; \(side.words)"))
     }
-  }
-
-  private mutating func compileList(
-    _ comparison: PredicateComparison,
-    _ left: Value
-  ) throws(StoreError) -> SQLFragment {
-    let elements: [PredicateExpression] =
-      switch comparison.right.form {
-      case .list(let elements): elements
-      case .constant(.array(let values)):
-        values.map { PredicateExpression(form: .constant($0), offset: comparison.right.offset) }
-      default:
-        throw StoreError(
-          PredicateError(offset: comparison.right.offset, expected: "a list or a to-many")
-        )
-      }
-    let compiled = try elements.map { element throws(StoreError) in
-      let value = try value(element, as: left.side)
-      try check(value.side, against: left.side, element.offset)
-      return (value: value, offset: element.offset)
-    }
-    // One decimal makes all numbers decimals, which SQLite compares as texts.
-    let decimal = ([left] + compiled.map(\.value)).map(\.side).first { $0.type == .decimal }
-    let side = decimal ?? left.side
-    let operands = try zip(elements, compiled).map { element, operand throws(StoreError) in
-      let isConstant = operand.value.side.isConstant && decimal != nil
-      let value = isConstant ? try value(element, as: side) : operand.value
-      let fragment = exact(value, beside: side)
-      return try folded(fragment, operand.value.side, comparison, operand.offset)
-    }
-    let subject = left.side.isConstant ? try typed(comparison.left) : left
-    let exactSubject = decimal == nil ? left.fragment : exact(subject, beside: side)
-    let own = try folded(exactSubject, left.side, comparison, comparison.left.offset)
-    let depth = (operands.map(\.depth) + [own.depth]).max().map { $0 + 6 } ?? own.depth
-    if comparison.comparison == .between {
-      var range = SQLFragment(
-        "\(own.sql) BETWEEN \(operands[0].sql) AND \(operands[1].sql)",
-        own.values + operands.flatMap(\.values),
-        depth: depth
-      )
-      range.condition = rowCondition(comparison, left, compiled.map(\.value))
-      return range
-    }
-    let list = SQLFragment.joined(operands, separator: ", ")
-    var one = SQLFragment("\(own.sql) IN (\(list.sql))", own.values + list.values, depth: depth)
-    one.condition = rowCondition(comparison, left, compiled.map(\.value))
-    return one
   }
 }
 

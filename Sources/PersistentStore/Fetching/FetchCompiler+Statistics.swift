@@ -3,13 +3,16 @@ import ObjectModel
 
 /// Values that are computed from collections.
 extension FetchCompiler {
-  /// Compiles one value that is computed from a collection.
+  /// Compiles one value that is computed from a collection; constants that it selects from are
+  /// decoded as `expected`.
   mutating func statistic(
     _ statistic: PredicateStatistic,
     _ expression: PredicateExpression,
-    _ offset: Int
+    _ offset: Int,
+    as expected: ComparedSide = .constant
   ) throws(StoreError) -> Value {
-    let query = try collection(expression)
+    let isElement = [.min, .max, .mode].contains(statistic)
+    let query = try collection(expression, as: isElement ? expected : .constant)
     if statistic == .count { return (query.count, .value(.int64, name: nil)) }
     let rows = query.rows
     func made(_ sql: String, _ type: AttributeType) -> Value {
