@@ -363,26 +363,29 @@ import Testing
     let (early, late) = ("2001-01-01T00:00:30.000Z", "2026-01-02T05:04:05.678+02:00")
     // As texts, the second date would be later than that of the task.
     try check("%@ BETWEEN {due, due}", ["éclair"], #"["\#(late)"]"#)
-    try check("'\(late)' BETWEEN {due, %@}", ["éclair"], #"["\#(late)"]"#)
+    try check("'\(late)' BETWEEN {due, %@}", ["Milk", "éclair"], #"["\#(late)"]"#)
     try check("%@ IN {due}", ["éclair"], #"["\#(late)"]"#)
     try check("$late IN {due, $early}", ["éclair"], #"{"late":"\#(late)","early":"\#(early)"}"#)
     try check("'0.10' IN {price}", ["Milk"])
     try check("0.1 IN {price, rank}", ["Milk"])
     try check("'0.10' BETWEEN {price, '0.1000'}", ["Milk"])
     try check("true IN {done}", ["Milk"])
-    try check("due == TERNARY(done, %@, %@)", ["éclair"], #"["\#(early)","\#(late)"]"#)
-    try check("TERNARY(done, %@, %@) == due", ["éclair"], #"["\#(early)","\#(late)"]"#)
-    try check("price == TERNARY(done, '0.10', TERNARY(rank > 6, nil, 0.2))", ["Milk", "éclair"])
+    try check("due == TERNARY(done == true, %@, %@)", ["éclair"], #"["\#(early)","\#(late)"]"#)
+    try check("TERNARY(done == true, %@, %@) == due", ["éclair"], #"["\#(early)","\#(late)"]"#)
+    try check(
+      "price == TERNARY(done == true, '0.10', TERNARY(rank > 6, nil, 0.2))",
+      ["Milk", "éclair", "Zebra"]
+    )
     try check("min:({%@, %@}) == due", ["éclair"], #"["\#(late)","2099-01-01T00:00:00.000Z"]"#)
     try check("due == max:({%@, %@})", ["éclair"], #"["\#(late)","\#(early)"]"#)
     try check("due > min:({%@, %@})", ["Milk", "éclair"], #"["\#(late)","\#(early)"]"#)
     try check("price == min:({'0.10', 0.3})", ["Milk"])
     try check("price == {'0.2', '0.10'}[1]", ["Milk"])
     try check("ANY {%@, %@} == due", ["éclair"], #"["\#(late)","\#(early)"]"#)
-    try check("{%@, due} CONTAINS %@", ["Milk", "éclair"], #"["\#(late)","\#(late)"]"#)
+    try check("{%@, due} CONTAINS %@", ["éclair"], #"["\#(early)","\#(late)"]"#)
     try check("{'0.10', 0.2} CONTAINS price", ["Milk", "éclair"])
     try check("rank IN {3, price}", ["Milk"])
-    try check("SELF == TERNARY(done, 'Task/p3', 'Task/p2')", ["éclair"])
+    try check("SELF == TERNARY(done == true, 'Task/p3', 'Task/p2')", ["éclair"])
   }
 
   // Evidence: P-053a

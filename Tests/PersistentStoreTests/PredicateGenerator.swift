@@ -296,13 +296,16 @@ struct OracleGenerator {
     case 1:
       return OracleCondition(
         source: "\(left.source) BEGINSWITH \(quoted)",
-        holds: both { $0.unicodeScalars.starts(with: constant.unicodeScalars) }
+        holds: both {
+          !constant.isEmpty && $0.unicodeScalars.starts(with: constant.unicodeScalars)
+        }
       )
     case 2:
       return OracleCondition(
         source: "\(left.source) ENDSWITH \(quoted)",
         holds: both {
-          $0.unicodeScalars.reversed().starts(with: constant.unicodeScalars.reversed())
+          !constant.isEmpty
+            && $0.unicodeScalars.reversed().starts(with: constant.unicodeScalars.reversed())
         }
       )
     case 3:

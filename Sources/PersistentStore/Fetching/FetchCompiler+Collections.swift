@@ -255,9 +255,15 @@ extension FetchCompiler {
     _ offset: Int,
     as expected: ComparedSide
   ) throws(StoreError) -> CollectionQuery {
-    let isTyped = isUntyped(first) && !isUntyped(second)
-    var left = try collection(first, as: isTyped ? try collection(second).side : expected)
-    var right = try collection(second, as: left.side)
+    var left: CollectionQuery
+    var right: CollectionQuery
+    if isUntyped(first), !isUntyped(second) {
+      right = try collection(second)
+      left = try collection(first, as: right.side)
+    } else {
+      left = try collection(first, as: expected)
+      right = try collection(second, as: left.side)
+    }
     try check(right.side, against: left.side, second.offset)
     // SQLite tells a decimal, which is a text, from an equal number.
     let sides = (left.side, right.side)
@@ -332,10 +338,18 @@ extension FetchCompiler {
         order: []
       )
     }
-    let own = try common(elements)
-    let known = own.isConstant ? expected : expected.isConstant ? own : Self.common(own, expected)
-    let operands = try elements.map { element throws(StoreError) in
-      try known.isConstant ? typed(element) : value(element, as: known)
+    var (values, others) = try typedValues(elements)
+    if others.side.isConstant {
+      others.side = expected
+    } else {
+      // The values may be compared with numbers of another type.
+      others.isMixed = true
+      if !expected.isConstant { others.side = Self.common(others.side, expected) }
+    }
+    let known = others.side
+    let operands = try zip(elements, values).map { element, value throws(StoreError) in
+      if let value { return value }
+      return try known.isConstant ? typed(element) : self.value(element, among: others)
     }
     let sides = operands.map(\.side).filter { !$0.isConstant }
     let first = elements.contains(where: isUntyped) ? known : sides.first ?? known

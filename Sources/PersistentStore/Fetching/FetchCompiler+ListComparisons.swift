@@ -16,12 +16,20 @@ extension FetchCompiler {
     left given: Value? = nil
   ) throws(StoreError) -> SQLFragment {
     let elements = try elements(of: comparison.right)
+    var typed = try typedValues(elements)
+    // A constant on the left has the type of the elements, constants on the right that of the left.
     let left: Value
-    if let given { left = given } else { left = try subject(comparison.left, beside: elements) }
-    // A constant on the left has the type of the elements already.
-    let known = left.side.isConstant ? try common(elements) : left.side
-    let compiled = try elements.map { element throws(StoreError) in
-      let value = try value(element, as: known)
+    if let given {
+      left = given
+    } else if isUntyped(comparison.left) {
+      left = try subject(comparison.left, beside: typed)
+    } else {
+      left = try value(comparison.left)
+    }
+    if !left.side.isConstant { typed.side = (left.side, false) }
+    let known = typed.side.side
+    let compiled = try zip(elements, typed.values).map { element, own throws(StoreError) in
+      let value = if let own { own } else { try self.value(element, among: typed.side) }
       try check(value.side, against: left.side, element.offset)
       return (value: value, offset: element.offset)
     }
@@ -63,28 +71,59 @@ extension FetchCompiler {
     }
   }
 
-  /// Compiles the left side of a comparison with a list; a constant is decoded as the elements are.
+  /// Compiles a constant on the left of a list, which has the type of the elements.
   private mutating func subject(
     _ expression: PredicateExpression,
-    beside elements: [PredicateExpression]
+    beside list: TypedList
   ) throws(StoreError) -> Value {
-    guard isUntyped(expression) else { return try value(expression) }
-    let side = try common(elements)
-    var (fragment, own) = try value(expression, as: side)
+    var (fragment, side) = try value(expression, among: list.side)
     // SQLite takes the collation of IN from its left side.
-    if own.isConstant { fragment.sql += Self.collation(side.type) }
-    return (fragment, own)
+    if side.isConstant { fragment.sql += Self.collation(list.side.side.type) }
+    return (fragment, side)
   }
 
-  /// Returns the kind of the values of a list, whose constants have none of their own.
-  mutating func common(
-    _ elements: [PredicateExpression]
-  ) throws(StoreError) -> ComparedSide {
-    var side = ComparedSide.constant
-    for element in elements where !isUntyped(element) {
-      let other = try value(element).side
-      side = side.isConstant ? other : Self.common(side, other)
+  // MARK: Typed elements
+
+  /// The kind of the values of a list, and whether they are of several types.
+  typealias ListSide = (side: ComparedSide, isMixed: Bool)
+
+  /// The elements of a list that have a type, with their kind; nil for the others.
+  typealias TypedList = (values: [Value?], side: ListSide)
+
+  /// Compiles the elements of a list that have a type, once: elements may be lists again.
+  mutating func typedValues(_ elements: [PredicateExpression]) throws(StoreError) -> TypedList {
+    var list: TypedList = ([], (.constant, false))
+    for element in elements {
+      let value = isUntyped(element) ? nil : try value(element)
+      list.values.append(value)
+      guard let side = value?.side else { continue }
+      if list.side.side.isConstant {
+        list.side.side = side
+      } else {
+        list.side.isMixed = list.side.isMixed || list.side.side.type != side.type
+        list.side.side = Self.common(list.side.side, side)
+      }
     }
-    return side
+    return list
+  }
+
+  /// Compiles a value beside those of a list.
+  ///
+  /// A constant number beside numbers of several types keeps its own, in which it is exact.
+  mutating func value(
+    _ expression: PredicateExpression,
+    among others: ListSide
+  ) throws(StoreError) -> Value {
+    guard others.isMixed, others.side.type?.isNumber == true, Self.isNumber(expression) else {
+      return try value(expression, as: others.side)
+    }
+    return try value(expression)
+  }
+
+  private static func isNumber(_ expression: PredicateExpression) -> Bool {
+    switch expression.form {
+    case .constant(.integer), .constant(.number): true
+    default: false
+    }
   }
 }

@@ -222,7 +222,9 @@ struct WideConditionGenerator {
     text.append(contentsOf: part)
     let symbol = random.pick(["BEGINSWITH", "ENDSWITH", "CONTAINS"])
     return Comparison(text: "\(symbol) %@", arguments: [.string(String(text))]) { value in
-      guard let whole = value.string.map({ Array($0.unicodeScalars) }) else { return false }
+      guard let whole = value.string.map({ Array($0.unicodeScalars) }), !part.isEmpty else {
+        return false
+      }
       switch symbol {
       case "BEGINSWITH": return whole.starts(with: part)
       case "ENDSWITH": return whole.reversed().starts(with: part.reversed())
