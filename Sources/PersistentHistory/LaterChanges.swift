@@ -84,8 +84,12 @@ package struct LaterChanges: Sendable {
     }
   }
 
-  private func first<Value>(_ entries: [Entry<Value>]?, since group: RevertGroup) -> Value? {
-    let start = group.changes.map(\.after).min() ?? 0
+  private func first<Value>(
+    _ entries: [Entry<Value>]?,
+    since group: RevertGroup,
+    after row: Int64 = 0
+  ) -> Value? {
+    let start = max(group.changes.map(\.after).min() ?? 0, row)
     let origin = origins[group.first] ?? group.first
     return entries?.first { entry in
       guard entry.row > start else { return false }
@@ -97,13 +101,21 @@ package struct LaterChanges: Sendable {
     }?.value
   }
 
-  /// Returns a property's value before its first write since a group; nil if it was not written.
+  /// Returns a property's value before its first write since a group.
+  ///
+  /// - Parameters:
+  ///   - key: The object.
+  ///   - property: The property.
+  ///   - group: The group.
+  ///   - row: The row of the log from which writes count, where the group begins earlier.
+  /// - Returns: The value; nil where the property was not written.
   package func value(
     before key: ObjectKey,
     _ property: String,
-    since group: RevertGroup
+    since group: RevertGroup,
+    after row: Int64 = 0
   ) -> LoggedValue? {
-    first(written[key]?[property], since: group)
+    first(written[key]?[property], since: group, after: row)
   }
 
   /// Returns the properties of an object that were written since a group.
@@ -122,7 +134,17 @@ package struct LaterChanges: Sendable {
   }
 
   /// Returns whether a link row was inserted or deleted since a group.
-  package func changesLink(_ link: LinkRowIdentity, since group: RevertGroup) -> Bool {
-    first(linkRows[link], since: group) != nil
+  ///
+  /// - Parameters:
+  ///   - link: The link row.
+  ///   - group: The group.
+  ///   - row: The row of the log from which changes count, where the group begins earlier.
+  /// - Returns: Whether it was changed.
+  package func changesLink(
+    _ link: LinkRowIdentity,
+    since group: RevertGroup,
+    after row: Int64 = 0
+  ) -> Bool {
+    first(linkRows[link], since: group, after: row) != nil
   }
 }

@@ -5,6 +5,7 @@ import JSON
 import ObjectModel
 import PersistentStore
 import Porting
+import Transport
 
 /// `cordial import`: creates objects and their relationships from JSON lines.
 struct Import: AsyncParsableCommand {
@@ -81,6 +82,8 @@ struct Import: AsyncParsableCommand {
         of: commaSeparatedEntity,
         batch: batch
       ) { imported in
+        // The memory that saves freed lies between what the index keeps.
+        if imported % Self.returnObjects < batch { ProcessMemory.returnFree() }
         let rate = Self.rate(imported, began.duration(to: .now))
         Terminal.progress("\(imported) objects, \(rate)/s   ")
       }
@@ -130,6 +133,8 @@ struct Import: AsyncParsableCommand {
     )
   }
 
+  /// The number of objects after which free memory goes back to the system.
+  private static let returnObjects = 50_000
   /// The number of waits of the service's maximum in which the index may stay where it is.
   private static let idleAttemptsMax = 6
 

@@ -44,6 +44,37 @@ extension LinkRowIdentity {
   }
 }
 
+/// The rows in which a group first wrote each property and each link row.
+private struct FirstWrites {
+  private var properties: [ObjectKey: [String: Int64]] = [:]
+  private var links: [LinkRowIdentity: Int64] = [:]
+
+  init() {}
+
+  init(_ rows: [HistoryRow], _ layout: SaveLayout) {
+    for row in rows where layout.model.hasEntity(row.entity) {
+      switch row.kind {
+      case .insert, .delete: break
+      case .update:
+        let key = layout.model.key(row.entity, row.object)
+        for value in row.values {
+          let known = properties[key]?[value.property] ?? .max
+          properties[key, default: [:]][value.property] = min(known, row.number)
+        }
+      case .link, .unlink:
+        let link = LinkRowIdentity(row)
+        links[link] = min(links[link] ?? .max, row.number)
+      }
+    }
+  }
+
+  /// Returns the first row that wrote a property; 0 for none.
+  func row(of key: ObjectKey, _ property: String) -> Int64 { properties[key]?[property] ?? 0 }
+
+  /// Returns the first row that wrote a link row; 0 for none.
+  func row(of link: LinkRowIdentity) -> Int64 { links[link] ?? 0 }
+}
+
 /// The search for the obstacles to the revert of a group.
 struct RevertObstacleSearch {
   let layout: SaveLayout
@@ -58,6 +89,7 @@ struct RevertObstacleSearch {
   let leavesConflicts: Bool
   private(set) var conflicts: [SaveConflict] = []
   private var obstacles = RevertObstacles()
+  private var ownWrites = FirstWrites()
 
   init(
     _ layout: SaveLayout,
@@ -79,7 +111,15 @@ struct RevertObstacleSearch {
   }
 
   /// Finds the obstacles; each is also a conflict, unless conflicts are left unchanged.
-  mutating func find(_ net: [HistoryChange]) throws -> RevertObstacles {
+  ///
+  /// - Parameters:
+  ///   - net: What the group changed.
+  ///   - rows: The rows of the log that the group wrote, oldest first.
+  /// - Returns: The obstacles.
+  /// - Throws: `SQLiteError`.
+  mutating func find(_ net: [HistoryChange], _ rows: [HistoryRow]) throws -> RevertObstacles {
+    // What others wrote between the saves of a group counts from the group's own first write.
+    if group.changes.count > 1 { ownWrites = FirstWrites(rows, layout) }
     var keys = Set(net.map(\.key))
     for change in net { for (_, target) in targets(of: change) { keys.insert(target) } }
     let later = try laterChanges(keys)
@@ -130,7 +170,12 @@ struct RevertObstacleSearch {
     let entity = layout.entity(change.key)
     for value in change.before where !entity.entity.isDerived(value.property) {
       guard entity.columns[value.property] != nil,
-        let other = later.value(before: change.key, value.property, since: group)
+        let other = later.value(
+          before: change.key,
+          value.property,
+          since: group,
+          after: ownWrites.row(of: change.key, value.property)
+        )
       else { continue }
       guard other.value != value.value else {
         // The group itself left the value unchanged, so that there is nothing to revert.
@@ -194,13 +239,18 @@ struct RevertObstacleSearch {
 
   private mutating func findLinks(_ net: [HistoryChange], _ later: LaterChanges) throws {
     for change in net {
-      for (property, others) in Array(change.linked) + Array(change.unlinked) {
-        for other in others {
-          guard let link = link(change.key, property, other), later.changesLink(link, since: group),
-            try stored.version(of: change.key) != nil,
-            obstacles.links.insert(link).inserted
-          else { continue }
-          try conflict(change.key, property)
+      for (lists, isLinked) in [(change.linked, true), (change.unlinked, false)] {
+        for (property, others) in lists {
+          for other in others {
+            guard let link = link(change.key, property, other),
+              later.changesLink(link, since: group, after: ownWrites.row(of: link)),
+              try stored.version(of: change.key) != nil
+            else { continue }
+            // The link row of an object that was deleted later is gone, as the revert leaves it.
+            let isGone = try isLinked && stored.version(of: other) == nil
+            guard obstacles.links.insert(link).inserted, !isGone else { continue }
+            try conflict(change.key, property)
+          }
         }
       }
     }
@@ -230,6 +280,11 @@ struct RevertObstacleSearch {
       for (holder, property) in try holders(of: key) {
         if deletable.contains(holder) {
           referenced[holder, default: []].append(key)
+          guard let link = link(holder, property, key), later.changesLink(link, since: group) else {
+            continue
+          }
+          kept += [holder, key]
+          if obstacles.links.insert(link).inserted { try conflict(holder, property) }
         } else {
           outside.append((holder, property, key))
         }

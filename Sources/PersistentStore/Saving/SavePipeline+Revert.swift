@@ -62,7 +62,7 @@ extension SavePipeline {
       // Nothing follows the newest commit, so it has no obstacles. Other groups may have obstacles:
       // commits of other authors, or changes that a group reverted before left.
       let isNewest = try group == groups.first && undoLog.isNewest(group, head)
-      let obstacles = isNewest ? RevertObstacles() : try search.find(net)
+      let obstacles = isNewest ? RevertObstacles() : try search.find(net, rows)
       conflicts += search.conflicts
       if conflicts.isEmpty {
         // An external client may have left dangling link rows to objects that it inserted later.
