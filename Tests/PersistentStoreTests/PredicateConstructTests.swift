@@ -416,4 +416,52 @@ import Testing
     try check("title CONTAINS title", ["Milk", "éclair", "Zebra", "10"])
     try check("title == ''", [])
   }
+
+  // Evidence: P-052a
+  @Test func `values where collections are usual, and the reverse`() throws {
+    try check("ANY tags.name IN 'red and green'", ["Milk", "éclair"])
+    try check("ALL tags.name IN 'red and green'", ["éclair", "Zebra", "10"])
+    try check("title IN %@", ["Milk"], #"["Milkman"]"#)
+    try check("rank BETWEEN {(1 * 2), rank - -1}", ["Milk", "éclair", "Zebra"])
+    try check("rank IN {(rank + 1), -(-3), (2)}", ["Milk"])
+    try check("rank IN {-%@, 3}", ["Milk"], "[7]")
+    try check("title.length > 4", ["éclair", "Zebra"])
+    try check("ANY tags.name.length == 4", ["Milk"])
+    try check("group.title.length == 3 AND rank < 3", ["10"])
+    try check("ANY SELF == %@", ["Milk"], #"["Task/p1"]"#)
+    try check("NONE SELF IN %@", ["éclair", "Zebra", "10"], #"[["Task/p1"]]"#)
+    try check("ALL SELF IN group.order", ["Milk", "éclair"])
+    try check("NONE title IN %@", ["Zebra", "10"], #"[["Milk","éclair"]]"#)
+    try check("NONE size IN {2.5}", ["éclair", "Zebra", "10"])
+    try check("ALL {'red', 'blue'} IN tags.name", ["Milk"])
+    try check("ANY {'green', 'blue'} IN tags.name", ["Milk"])
+    try check("NONE {'green', 'blue'} IN[c] tags.name", ["éclair", "Zebra", "10"])
+    try check("ALL {'red', nil} IN tags.name", [])
+    try check("ALL {1, 2} IN facts.list", ["Milk"])
+    try check("facts.list CONTAINS 2", ["Milk"])
+  }
+
+  // Evidence: P-052c
+  @Test func `a json attribute that has a list contains its elements`() async throws {
+    let store = try TestStore(
+      """
+      {"name":"L","entities":[{"name":"N","attributes":[
+        {"name":"l","type":"json","optional":true},{"name":"s","type":"string"}]}]}
+      """
+    )
+    let values = [#"["a",1,null]"#, #""bar""#, #"{"a":1}"#, "null", "[]"]
+    for (number, value) in values.enumerated() {
+      try await store.save(
+        #"{"insert":[{"entity":"N","values":{"s":"\#(number)","l":\#(value)}}]}"#
+      )
+    }
+    let expected: [(predicate: String, found: [String])] = [
+      ("l CONTAINS 'a'", ["N/p1", "N/p2"]), ("l CONTAINS 1", ["N/p1"]), ("'a' IN l", ["N/p1"]),
+      ("ANY l == 'a'", ["N/p1"]), ("l CONTAINS nil", []), ("l CONTAINS ''", []),
+    ]
+    for (predicate, found) in expected {
+      let text = JSONValue.string(predicate).text
+      #expect(try store.ids(#"{"entity":"N","predicate":\#(text)}"#) == found, "\(predicate)")
+    }
+  }
 }

@@ -115,6 +115,7 @@ extension FetchCompiler {
       return (SQLFragment("\(scope.alias).\"_id\""), .object(scope.entity))
     }
     if let value = try identityPath(path, variable, offset) { return value }
+    if let value = try lengthPath(path, variable, offset) { return value }
     let end = try resolve(path, from: variable)
     switch end.property {
     case .attribute where !end.inside.isEmpty:
