@@ -441,6 +441,32 @@ import Testing
     try check("facts.list CONTAINS 2", ["Milk"])
   }
 
+  // Evidence: P-052p
+  @Test func `an object that is reached in several ways counts once`() throws {
+    // The tasks of group 1 have the tags red and blue, and red again.
+    try check("group.tasks.tags.@count == 2", ["Milk", "éclair", "10"])
+    try check("SUBQUERY(group.tasks.tags, $t, $t != nil).@count == 2", ["Milk", "éclair", "10"])
+    try check("group.tasks.tags[SIZE] == 2", ["Milk", "éclair", "10"])
+    // Red has two tasks, and blue has one of them.
+    try check("tags.tasks.@sum.rank == 9", ["Milk", "éclair"])
+    try check("sum:(tags.tasks.rank) == 9", ["Milk", "éclair"])
+    try check("tags.tasks.@avg.rank == 4.5", ["Milk", "éclair"])
+    try check("tags.tasks.group.@count == 1", ["Milk", "éclair"])
+    try check("count:(tags.tasks.rank) == 2", ["Milk", "éclair"])
+    try check("tags.tasks[LAST].rank == 6", ["Milk", "éclair"])
+    // Both tasks have the same group, whose title is the same.
+    try check("count:(tags.tasks.group.title) == 1", ["Milk", "éclair"])
+    try check("count:(group.tasks.done) == 3", ["Milk", "éclair", "10"])
+    let sorted = try store.ids(
+      #"{"entity":"Task","sort":["-tags.tasks.@sum.rank","title"],"limit":2}"#
+    )
+    #expect(sorted == ["Task/p1", "Task/p2"])
+    let rows = try store.fetch(
+      #"{"entity":"Task","predicate":"title == 'Milk'","select":{"ranks":"tags.tasks.rank"}}"#
+    )
+    #expect(rows.first?["values"]?["ranks"]?.array?.compactMap(\.integer).sorted() == [3, 6])
+  }
+
   // Evidence: P-052c
   @Test func `a json attribute that has a list contains its elements`() async throws {
     let store = try TestStore(

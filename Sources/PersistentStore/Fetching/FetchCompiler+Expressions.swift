@@ -218,11 +218,12 @@ extension FetchCompiler {
       return try aggregated(aggregate, member, path.last, "", offset)
     }
     guard isToMany(names, from: variable) else {
-      let members = PredicateForm.keyPath(names + path, variable: variable)
+      let members = PredicateForm.keyPath(names, variable: variable)
       return try statistic(
         PredicateStatistic(aggregate),
         PredicateExpression(form: members, offset: offset),
-        offset
+        offset,
+        of: path
       )
     }
     let (relationship, owner, origin) = try toMany(names, from: variable, offset)
