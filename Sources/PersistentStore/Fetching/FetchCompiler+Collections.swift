@@ -79,15 +79,12 @@ extension FetchCompiler {
   /// - Parameters:
   ///   - expression: The collection.
   ///   - path: The path from each element to its value.
-  ///   - own: The number of names at the end of the path that belong to each element, so that an
-  ///     object which several elements reach by them counts several times.
   ///   - expected: How constants are decoded.
   /// - Returns: The query.
   /// - Throws: `predicateInvalid` for an expression that is no collection.
   mutating func collection(
     _ expression: PredicateExpression,
     path: [String] = [],
-    own: Int = 0,
     as expected: ComparedSide = .constant
   ) throws(StoreError) -> CollectionQuery {
     let offset = expression.offset
@@ -98,25 +95,24 @@ extension FetchCompiler {
         offset: offset
       )
       if let (head, _, rest) = split(whole) {
-        return try members(of: head, variable, rest.names, offset, own: own)
+        return try members(of: head, variable, rest.names, offset)
       }
       guard isInJSON(whole), groupedPaths == nil else { break }
       // The path may add a join, which the list's column needs.
       let end = try resolve(names + path, from: variable)
       return try jsonList(end)
-    case .path(let base, let names):
-      return try collection(base, path: names + path, own: own, as: expected)
+    case .path(let base, let names): return try collection(base, path: names + path, as: expected)
     case .element(let inner, let index):
       guard let entity = elementEntity(of: inner) else { break }
       let element = try collection(inner).element(index)
       let isInJSON = isInJSON(path, from: entity) && !crossesToMany(path, from: expression)
-      return try objects(of: entity, "=", element, path, offset, listsJSON: isInJSON, own: own)
+      return try objects(of: entity, "=", element, path, offset, listsJSON: isInJSON)
     case .subquery(let inner, let name, let predicate):
-      return try subquery(inner, name, predicate, path, offset, own: own)
+      return try subquery(inner, name, predicate, path, offset)
     case .set(let operation, let first, let second):
-      return try set(operation, first, second, path, offset, own: own, as: expected)
+      return try set(operation, first, second, path, offset, as: expected)
     case .distinct(let inner):
-      var query = try collection(inner, path: path, own: own, as: expected)
+      var query = try collection(inner, path: path, as: expected)
       query.isDistinct = true
       query.order = []
       query.conditions.append(
@@ -147,8 +143,7 @@ extension FetchCompiler {
     _ offset: Int,
     where predicate: Predicate? = nil,
     named name: String? = nil,
-    isInner: Bool = false,
-    own: Int = 0
+    isInner: Bool = false
   ) throws(StoreError) -> CollectionQuery {
     let (relationship, owner, origin) = try toMany(head, from: variable, offset)
     let destination = model.entity(relationship.destination)
@@ -156,16 +151,7 @@ extension FetchCompiler {
     let (made, joins) = try inScope(destination, member, at: origin) {
       compiler,
       alias throws(StoreError) -> (query: CollectionQuery, alias: String) in
-      (
-        try compiler.continuation(
-          path,
-          of: member,
-          offset,
-          where: predicate,
-          isInner: isInner,
-          own: own
-        ), alias
-      )
+      (try compiler.continuation(path, of: member, offset, where: predicate), alias)
     }
     let (from, condition, order) = members(
       relationship,
@@ -185,24 +171,16 @@ extension FetchCompiler {
     _ path: [String],
     of member: String,
     _ offset: Int,
-    where predicate: Predicate?,
-    isInner: Bool = false,
-    own: Int = 0
+    where predicate: Predicate?
   ) throws(StoreError) -> CollectionQuery {
     let condition = try predicate.map { predicate throws(StoreError) in try compile(predicate) }
     let rest = PredicateExpression(form: .keyPath(path, variable: member), offset: offset)
     var query: CollectionQuery
     if let (head, _, rest) = split(rest) {
-      query = try members(of: head, member, rest.names, offset, isInner: true, own: own)
+      query = try members(of: head, member, rest.names, offset, isInner: true)
     } else {
       let (value, side) = try keyPath(path, member, offset)
       query = CollectionQuery(value: value, side: side, from: "", conditions: [], order: [])
-      let steps = model.steps(
-        of: Array(path.dropLast(own)),
-        from: scope(at: scope(of: member)).entity
-      )
-      let object = Array(path[..<(steps.last { $0.isRelationship }?.end ?? 0)])
-      if isInner || !object.isEmpty { query.object = try keyPath(object, member, offset).fragment }
     }
     if let condition { query.conditions.insert(condition, at: 0) }
     return query
@@ -217,8 +195,7 @@ extension FetchCompiler {
     _ offset: Int,
     where predicate: Predicate? = nil,
     named name: String? = nil,
-    listsJSON: Bool = false,
-    own: Int = 0
+    listsJSON: Bool = false
   ) throws(StoreError) -> CollectionQuery {
     note(related: entity, [ChangeSet.everyProperty], at: nil)
     let member = name ?? "object \(scopes.count)"
@@ -229,8 +206,7 @@ extension FetchCompiler {
         let end = try compiler.resolve(path, from: member)
         return (try compiler.jsonList(end), alias)
       }
-      let reached = try compiler.continuation(path, of: member, offset, where: predicate, own: own)
-      return (reached, alias)
+      return (try compiler.continuation(path, of: member, offset, where: predicate), alias)
     }
     var query = made.query
     let more = query.from.isEmpty ? "" : ", " + query.from
@@ -251,19 +227,10 @@ extension FetchCompiler {
     _ name: String,
     _ predicate: Predicate,
     _ path: [String],
-    _ offset: Int,
-    own: Int
+    _ offset: Int
   ) throws(StoreError) -> CollectionQuery {
     if case .keyPath = inner.form, let (head, variable, rest) = split(inner), rest.names.isEmpty {
-      return try members(
-        of: head,
-        variable,
-        path,
-        offset,
-        where: predicate,
-        named: name,
-        own: own
-      )
+      return try members(of: head, variable, path, offset, where: predicate, named: name)
     }
     guard let entity = elementEntity(of: inner) else {
       throw StoreError(PredicateError(offset: inner.offset, expected: "a collection of objects"))
@@ -276,8 +243,7 @@ extension FetchCompiler {
       path,
       offset,
       where: predicate,
-      named: name,
-      own: own
+      named: name
     )
   }
 
@@ -287,7 +253,6 @@ extension FetchCompiler {
     _ second: PredicateExpression,
     _ path: [String],
     _ offset: Int,
-    own: Int,
     as expected: ComparedSide
   ) throws(StoreError) -> CollectionQuery {
     var left: CollectionQuery
@@ -332,7 +297,7 @@ extension FetchCompiler {
     guard case .object(let entity) = left.side else {
       throw StoreError(PredicateError(offset: offset, expected: "a collection of objects"))
     }
-    return try objects(of: entity, "IN", joined, path, offset, own: own)
+    return try objects(of: entity, "IN", joined, path, offset)
   }
 
   private static func selection(_ query: CollectionQuery) -> SQLFragment {
@@ -410,6 +375,34 @@ extension FetchCompiler {
     if one.isInteger, other.isInteger { return .value(.int64, name: nil) }
     if one == .decimal || other == .decimal { return .value(.decimal, name: nil) }
     return one.isNumber && other.isNumber ? .value(.double, name: nil) : first
+  }
+
+  // MARK: Conditions
+
+  /// Compiles the condition that an element of a collection satisfies a comparison, or that one
+  /// does not.
+  mutating func exists(
+    _ collection: PredicateExpression,
+    _ comparison: PredicateComparison,
+    negated: Bool = false
+  ) throws(StoreError) -> SQLFragment {
+    var expected = ComparedSide.constant
+    let isList: Bool
+    switch collection.form {
+    case .list, .constant: isList = true
+    default: isList = false
+    }
+    if isList, !isCollection(comparison.right) { expected = try value(comparison.right).side }
+    let query = try self.collection(collection, as: expected)
+    let element = (SQLFragment("q.v" + Self.collation(query.side.type)), query.side)
+    let condition = try compileDirect(comparison, left: element)
+    let rows = query.rows
+    let wanted = negated ? "(\(condition.sql)) IS NOT TRUE" : "(\(condition.sql))"
+    return SQLFragment(
+      "EXISTS (SELECT 1 FROM (\(rows.sql)) q WHERE \(wanted))",
+      rows.values + condition.values,
+      depth: max(rows.depth, condition.depth) + CollectionQuery.depth
+    )
   }
 
   // MARK: Elements
