@@ -50,8 +50,8 @@ final class ServiceHost {
     var folder: TestFolder?
     /// The time, which successive hosts of one folder share.
     var clock = HostClock()
-    /// The longest time that one wait may take, in seconds.
-    var timeoutSeconds = 30.0
+    /// The longest time that one wait may take, in seconds: all tests run at once on a few cores.
+    var timeoutSeconds = 120.0
   }
 
   /// The error of a wait that exceeded `timeoutSeconds`.
