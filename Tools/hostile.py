@@ -4,17 +4,17 @@
     hostile.py SOCKET PROCESS [--clients N] [--seconds S] [--kinds KIND,…]
 
 The service has the objects of `stops.py lines`. Each client has one kind, connects again when it
-is disconnected, and reads nothing but where its kind says so:
+is disconnected. The first three kinds and the observers read nothing:
 
 unfinished  long lines without an end
 header      a header that announces 60 MB, a part of them, and the end of the connection
 batch       300 fetches of all objects in one batch
-fetches     one fetch of all objects after another, read a little
+fetches     one fetch of all objects after another
 values      lines of many small values
 observers   subscriptions to all objects with their values, in different orders
 saves       saves of 10,000 long objects, which are deleted again
 lists       predicates with lists of 200,000 values
-searches    searches for what many objects have, with all snippets
+searches    searches for words of many objects, with 1,000 hits
 
 The figure is the maximum of VmHWM, in KiB, which the kernel keeps for the process.
 """

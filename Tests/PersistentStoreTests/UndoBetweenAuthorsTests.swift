@@ -40,7 +40,7 @@ import Testing
   }
 
   // Evidence: P-125a
-  @Test func `what others wrote before the group wrote it is no conflict`() async throws {
+  @Test func `another author's write before the group's first write is no conflict`() async throws {
     try await store.save(#"{"insert":[{"id":"Note/t1","values":{"x":1,"y":1}}]}"#)
     try await update("a", #"{"x":2}"#, "typing")
     try await update("b", #"{"y":3}"#)
@@ -52,7 +52,7 @@ import Testing
   }
 
   // Evidence: P-125a
-  @Test func `what others wrote between two writes of the group is a conflict`() async throws {
+  @Test func `another author's write between two writes of the group is a conflict`() async throws {
     try await store.save(#"{"insert":[{"id":"Note/t1","values":{"x":1,"y":1}}]}"#)
     try await update("a", #"{"y":2}"#, "typing")
     try await update("b", #"{"y":3}"#)
@@ -64,7 +64,7 @@ import Testing
   }
 
   // Evidence: P-125a
-  @Test func `links that others changed before the group did are no conflict`() async throws {
+  @Test func `another author's earlier link is no conflict`() async throws {
     try await store.save(
       #"{"insert":[{"id":"Note/t1","values":{"x":1}},{"id":"Group/t1"}]}"#
     )
