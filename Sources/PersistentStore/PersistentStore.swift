@@ -28,7 +28,8 @@ package final class PersistentStore: Sendable {
   package let mismatch: StoreError?
   private let facts: StoreFile.Facts
   let environment: StoreEnvironment
-  private let role: StoreConnection.Role
+  /// Opens a read connection to the files that the writer has opened.
+  private let openReader: @Sendable () throws -> StoreReader
   private let writer: WriterQueue?
   private let readers: ReaderPool
   /// The readers of past commits, whose views make SQLite compile their statements again.
@@ -95,7 +96,7 @@ package final class PersistentStore: Sendable {
         )
         if isCreated { container.syncNames() }
       }
-      role = mode == .readOnly ? StoreConnection.readerRole(of: container) : .reader
+      let role = mode == .readOnly ? StoreConnection.readerRole(of: container) : .reader
       var facts = try StoreFile.read(at: container.storePath, role: role, requested: model)
       var mismatch: StoreError?
       if let model, model.hash != facts.model.hash {
@@ -114,39 +115,48 @@ package final class PersistentStore: Sendable {
       facts.indexDelegate = environment.indexDelegate
       self.facts = facts
       self.mismatch = mismatch
-      let (sorts, indexes, role) = (unindexedSorts, usedIndexes, role)
-      let open = { @Sendable [facts] in
-        try StoreReader(
-          path: container.storePath,
-          role: role,
-          facts: facts,
-          unindexed: sorts,
-          used: indexes
-        )
-      }
-      readers = ReaderPool(
-        readersMax: environment.readersMax,
-        readersKept: Self.readersKept,
-        open: open
-      )
-      pastReaders = ReaderPool(
-        readersMax: max(1, environment.readersMax / Self.readersToPastReader),
-        readersKept: 1,
-        open: open
-      )
+      var files: OpenedFiles?
       if isReadOnly {
         writer = nil
       } else {
         if model != nil { try StoreFile.updateModel(facts.model, at: container.storePath) }
         try container.writeModelCopy(facts.model)
-        writer = WriterQueue(
-          try StoreWriter(
-            path: container.storePath,
-            facts: facts,
-            environment: environment
-          )
+        let writer = try StoreWriter(
+          path: container.storePath,
+          facts: facts,
+          environment: environment
         )
+        files = writer.opened
+        self.writer = WriterQueue(writer)
       }
+      let (sorts, indexes) = (unindexedSorts, usedIndexes)
+      openReader = { [facts, files] in
+        try files?.check()
+        let reader = Result {
+          try StoreReader(
+            path: container.storePath,
+            role: role,
+            facts: facts,
+            unindexed: sorts,
+            used: indexes
+          )
+        }
+        // A file may be removed meanwhile: SQLite creates the log anew, and misses its pages.
+        try files?.check()
+        return try reader.get()
+      }
+      // Reads go on with this connection where files are removed later.
+      readers = ReaderPool(
+        first: try openReader(),
+        readersMax: environment.readersMax,
+        readersKept: Self.readersKept,
+        open: openReader
+      )
+      pastReaders = ReaderPool(
+        readersMax: max(1, environment.readersMax / Self.readersToPastReader),
+        readersKept: 1,
+        open: openReader
+      )
     } catch {
       throw Self.described(error, container)
     }
@@ -218,16 +228,9 @@ package final class PersistentStore: Sendable {
   /// Returns a read connection that one thread keeps, such as an event loop.
   ///
   /// - Returns: The connection.
-  /// - Throws: `SQLiteError`.
-  package func makeReader() throws -> StoreReader {
-    try StoreReader(
-      path: container.storePath,
-      role: role,
-      facts: facts,
-      unindexed: unindexedSorts,
-      used: usedIndexes
-    )
-  }
+  /// - Throws: `SQLiteError`; `StoreError` with the code `storeCorrupt` where a file of the store
+  ///   was removed or replaced.
+  package func makeReader() throws -> StoreReader { try openReader() }
 
   /// Reads on a worker thread.
   ///

@@ -36,11 +36,17 @@ package struct ReadTurn: Sendable {
 final class ReaderPool: Sendable {
   typealias Body = @Sendable (Result<StoreReader, StoreError>) -> Void
 
-  /// A connection with its thread; the first read opens the connection.
+  /// A connection with its thread; the first read opens a connection that is not given.
   private final class Reader: Sendable {
     let queue = DispatchQueue(label: "cordial.reader")
     /// Used on the queue only.
     let connection = Mutex<Confined<StoreReader>?>(nil)
+
+    init(_ opened: StoreReader? = nil) {
+      guard let opened else { return }
+      let confined = Confined(opened, to: queue)
+      connection.withLock { $0 = confined }
+    }
   }
 
   /// A read that has begun; only the thread of its reader uses the times.
@@ -119,13 +125,15 @@ final class ReaderPool: Sendable {
   /// The time after which a paused read looks whether it was stopped, in milliseconds.
   private static let pauseMilliseconds = 20
 
-  /// Creates a pool without connections.
+  /// Creates a pool.
   ///
   /// - Parameters:
+  ///   - first: The first connection; nil when the first read opens it.
   ///   - readersMax: The maximum number of connections.
   ///   - readersKept: The number of connections that stay open.
   ///   - open: Opens a connection.
   init(
+    first: StoreReader? = nil,
     readersMax: Int,
     readersKept: Int,
     open: @escaping @Sendable () throws -> StoreReader
@@ -133,6 +141,12 @@ final class ReaderPool: Sendable {
     self.readersMax = readersMax
     self.readersKept = readersKept
     self.open = open
+    guard let first else { return }
+    let reader = Reader(first)
+    state.withLock { state in
+      state.idle.append(reader)
+      state.count = 1
+    }
   }
 
   /// Runs a body with a connection, on the thread of the connection.

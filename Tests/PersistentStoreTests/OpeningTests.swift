@@ -345,4 +345,34 @@ import Testing
     #expect(changed == ["Group/p1", "Memo/p1"])
     #expect(try reopened.rows("SELECT entity FROM cordial_change ORDER BY number") == ["1", "2"])
   }
+
+  // Evidence: P-066a
+  @Test(arguments: ["store.sqlite", "store.sqlite-wal"], [false, true])
+  func `without its files a store is only read`(name: String, isReplaced: Bool) async throws {
+    let store = try TestStore(TestModels.todo, in: folder)
+    try await store.save(#"{"insert":[{"id":"Task/t1","values":{"title":"kept"}}]}"#)
+    let path = folder.path + "/" + name
+    let content = try Data(contentsOf: URL(fileURLWithPath: path))
+    try FileManager.default.removeItem(atPath: path)
+    if isReplaced { try content.write(to: URL(fileURLWithPath: path)) }
+    let error = #expect(throws: StoreError.self) { try store.store.makeReader() }
+    #expect(error?.code == .storeCorrupt)
+    let refused = try await store.refusal(
+      #"{"insert":[{"id":"Task/t2","values":{"title":"lost"}}]}"#
+    )
+    #expect(refused?.code == "storeCorrupt")
+    let count = try await withCheckedThrowingContinuation { continuation in
+      store.store.read(.ofService) { reader in
+        continuation.resume(
+          with: Result {
+            try reader.get().snapshot {
+              try $0.count(try $0.plan(FetchRequest(["entity": "Task"])))
+            }
+          }
+        )
+      }
+    }
+    #expect(count == 1)
+    #expect(FileManager.default.fileExists(atPath: path) == isReplaced)
+  }
 }
