@@ -255,6 +255,13 @@ package struct SQLiteConnection {
     )
   }
 
+  /// Adds the table-valued function `cordial_values`, which reads a `ValueList`.
+  ///
+  /// - Throws: `SQLiteError`.
+  package func addValueLists() throws {
+    try unsafe withHandle { handle in unsafe sqlite_add_value_lists(handle) }
+  }
+
   /// Lends SQLite's handle of the connection to C code for the duration of a call.
   ///
   /// - Parameter body: Returns 0, or SQLite's code.

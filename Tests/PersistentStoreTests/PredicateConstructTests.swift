@@ -416,4 +416,46 @@ import Testing
     try check("title CONTAINS title", ["Milk", "éclair", "Zebra", "10"])
     try check("title == ''", [])
   }
+
+  /// SQLite gets a long list as one argument, and a short one element by element.
+  @Test(
+    arguments: [
+      ("rank IN", ["1", "10", "6", "7.5"], ["éclair", "Zebra", "10"]),
+      ("size IN", ["-1.5", "2", "2.5"], ["Milk", "éclair"]),
+      ("price IN", ["0.1", "\"0.20\""], ["Milk", "éclair"]),
+      ("title IN", [#""10""#, #""milk""#, #""Milk\u0000""#, #""""#], ["10"]),
+      ("title IN[cd]", [#""ECLAIR""#, #""milk""#], ["Milk", "éclair"]),
+      ("title IN[l]", [#""Zebra""#], ["Zebra"]),
+      ("done IN", ["true"], ["Milk"]),
+      ("due IN", [#""2001-01-01T00:01:00.000Z""#], ["Milk"]),
+      ("link IN", [#""https://a.example/x""#], ["Milk"]),
+      ("facts.name IN", [#""x""#, "1"], ["Milk"]),
+      ("group IN", [#""Group/p1""#, #""Group/p2""#], ["Milk", "éclair", "10"]),
+      ("self IN", [#""Task/p1""#, #""Task/p3""#], ["Milk", "Zebra"]),
+      ("group.title IN", [#""one""#], ["Milk", "éclair", "10"]),
+      ("ANY tags.name IN", [#""blue""#], ["Milk"]),
+      ("rank + 1 IN", ["2", "4"], ["Milk", "10"]),
+    ] as [(String, [String], [String])]
+  )
+  func `a long list is a list`(left: String, elements: [String], titles: [String]) throws {
+    for count in [1, 63, 64, 1000, 10_001] {
+      let list = (0..<max(count, elements.count)).map { elements[$0 % elements.count] }
+      let arguments = "[[\(list.joined(separator: ","))]]"
+      try check("\(left) %@", titles, arguments)
+      try check("\(left) %@ AND title != nil", titles, arguments)
+      let others = ["Milk", "éclair", "Zebra", "10"].filter { !titles.contains($0) }
+      try check("NOT \(left) %@", others, arguments)
+      try check("\(left) %@", titles, "[[null,\(list.joined(separator: ","))]]")
+    }
+  }
+
+  @Test func `a mistake in a long list is an error`() throws {
+    let list = [String](repeating: "1", count: 100) + [#""one""#]
+    let refusal = try store.refusal(
+      ofFetch: """
+        {"entity":"Task","predicate":"rank IN %@","arguments":[[\(list.joined(separator: ","))]]}
+        """
+    )
+    #expect(refusal?.code == "predicateInvalid")
+  }
 }

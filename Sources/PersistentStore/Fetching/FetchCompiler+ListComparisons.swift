@@ -1,6 +1,8 @@
 import CordialValues
 import JSON
 import ObjectModel
+import SQLite
+import StoreLayout
 
 /// `IN` and `BETWEEN` with a list in the text or as an argument.
 extension FetchCompiler {
@@ -15,6 +17,7 @@ extension FetchCompiler {
     _ comparison: PredicateComparison,
     left given: Value? = nil
   ) throws(StoreError) -> SQLFragment {
+    if let list = try compileLongList(comparison, left: given) { return list }
     let elements = try elements(of: comparison.right)
     var typed = try typedValues(elements)
     // A constant on the left has the type of the elements, constants on the right that of the left.
@@ -56,6 +59,61 @@ extension FetchCompiler {
     let list = SQLFragment.joined(operands, separator: ", ")
     var one = SQLFragment("\(own.sql) IN (\(list.sql))", own.values + list.values, depth: depth)
     one.condition = rowCondition(comparison, left, compiled.map(\.value))
+    return one
+  }
+
+  // MARK: Long lists
+
+  /// The number of elements from which a list is one argument of the statement.
+  ///
+  /// SQLite plans a shorter list better where it knows the number of its elements.
+  private static let longListMin = 64
+  /// The number of elements from which a list is no condition on one row, which keeps them twice.
+  private static let rowListMax = 10_000
+
+  /// Compiles membership in a long list of constants, whose elements are converted one by one.
+  ///
+  /// - Parameters:
+  ///   - comparison: The comparison.
+  ///   - given: Its left side, where that is compiled already; nil otherwise.
+  /// - Returns: The condition; nil where an element is compared as SQL, so that each needs its own.
+  /// - Throws: `predicateInvalid`.
+  private mutating func compileLongList(
+    _ comparison: PredicateComparison,
+    left given: Value?
+  ) throws(StoreError) -> SQLFragment? {
+    let options = comparison.options
+    guard comparison.comparison == .in, !options.contains(.localized),
+      case .constant(.array(let elements)) = comparison.right.form,
+      elements.count >= Self.longListMin, !isUntyped(comparison.left)
+    else { return nil }
+    let left = if let given { given } else { try value(comparison.left) }
+    guard !left.side.isConstant, left.side.type != .decimal else { return nil }
+    let own = try folded(left.fragment, left.side, comparison, comparison.left.offset)
+    let flags = Int32(options.rawValue)
+    var list = ValueList()
+    var kept: [Value] = []
+    for element in elements {
+      let offset = comparison.right.offset
+      let expression = PredicateExpression(form: .constant(element), offset: offset)
+      let value = try value(expression, as: left.side)
+      try check(value.side, against: left.side, offset)
+      guard let bound = Self.boundValue(value) else { return nil }
+      if flags == 0 {
+        list.append(bound)
+      } else if case .string(let text) = bound {
+        list.append(Folding.fold(text, flags: flags))
+      } else {
+        return nil
+      }
+      if elements.count <= Self.rowListMax { kept.append(value) }
+    }
+    var one = SQLFragment(
+      "\(own.sql) IN cordial_values(?)",
+      own.values + [.binary(list.bytes)],
+      depth: own.depth + 6
+    )
+    if !kept.isEmpty { one.condition = rowCondition(comparison, left, kept) }
     return one
   }
 

@@ -72,7 +72,8 @@ extension FetchCompiler {
     }
   }
 
-  private static func boundValue(_ value: Value) -> AttributeValue? {
+  /// Returns the constant that a value is; nil for every other value.
+  static func boundValue(_ value: Value) -> AttributeValue? {
     let isConstant =
       switch value.side {
       case .constant, .object: true

@@ -59,6 +59,7 @@ enum StoreConnection {
       if role == .frozenReader { try db.execute("PRAGMA locking_mode=EXCLUSIVE") }
       try TextFunctions.add(to: db)
       try NumberFunctions.add(to: db)
+      try db.addValueLists()
       db.addCollation("cordial_localized", Folding.collate)
       db.addCollation("cordial_decimal") { Int32(DecimalText.compare($0, $1)) }
     }
