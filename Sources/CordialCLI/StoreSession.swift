@@ -28,9 +28,12 @@ struct StoreArgument: ParsableArguments {
   var exists: Bool { unsafe access(store, F_OK) == 0 }
 
   /// Opens the store, or connects to its service, for the duration of a call.
+  ///
+  /// Without `searches`, the index of a store that is opened here keeps no documents in memory.
   func with<Result>(
     model: String? = nil,
     creating: Model? = nil,
+    searches: Bool = true,
     traced: (@Sendable (Bool, [UInt8]) -> Void)? = nil,
     notified: @escaping @Sendable (String, JSONValue) -> Void = { _, _ in },
     whenEnded: @escaping @Sendable () -> Void = {},
@@ -56,6 +59,7 @@ struct StoreArgument: ParsableArguments {
       model: try model.map { try ModelFile.read($0) } ?? creating,
       earlier: { try ModelFile.earlier(model) },
       mode: .readWrite,
+      searches: searches,
       version: CordialProgram.version,
       log: Logging.quiet
     )

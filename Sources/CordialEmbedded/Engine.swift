@@ -43,6 +43,7 @@ package final class Engine: Sendable {
   ///     `computed` of the model.
   ///   - indexDelegate: What the program decides about the search index, which then has a file of
   ///     its own; nil where the model decides alone.
+  ///   - searches: Whether searches are expected, for which the index keeps documents in memory.
   ///   - limits: The limits of the service.
   ///   - budget: The memory of messages that the service shares with others; nil for its own.
   ///   - loop: The thread of the service and its connections, nil for a new one.
@@ -59,6 +60,7 @@ package final class Engine: Sendable {
     mergePolicies: [String: MergeDecision] = [:],
     computedValues: [String: ComputedValue] = [:],
     indexDelegate: IndexDelegate? = nil,
+    searches: Bool = true,
     limits: Limits = Limits(),
     budget: ByteBudget? = nil,
     loop: TransportLoop? = nil,
@@ -103,6 +105,7 @@ package final class Engine: Sendable {
       path: path,
       model: store.model,
       delegateVersion: delegateVersion,
+      keepsDocuments: searches,
       whenDamaged: { damage in
         log.warning("The index was damaged and is being rebuilt", metadata: ["damage": "\(damage)"])
       },

@@ -11,24 +11,27 @@ package enum DocumentArchive {
   /// The number of documents of a part.
   private static let partMax = 1 << 16
 
-  /// Passes the parts of some documents to a body.
-  ///
-  /// - Parameters:
-  ///   - view: The documents.
-  ///   - body: Called for each part, in their order.
-  /// - Throws: The errors of the body.
-  package static func eachPart(
-    of view: DocumentTable.View,
-    _ body: ([UInt8]) throws -> Void
-  ) rethrows {
-    var part = Part()
-    try view.eachDocument { document in
+  /// The parts of documents that are added one by one.
+  package struct Writer {
+    private var part = Part()
+
+    package init() {}
+
+    /// Adds a document.
+    ///
+    /// - Parameter document: The document, whose number is greater than those before.
+    /// - Returns: A part that is full, which precedes all later ones; nil otherwise.
+    package mutating func add(_ document: DocumentTable.AddedDocument) -> [UInt8]? {
       part.add(document)
-      guard part.count == partMax else { return }
-      try body(part.bytes)
-      part = Part()
+      return part.count == partMax ? end() : nil
     }
-    if part.count > 0 { try body(part.bytes) }
+
+    /// Returns the documents since the last part as a part; nil where there are none.
+    package mutating func end() -> [UInt8]? {
+      guard part.count > 0 else { return nil }
+      defer { part = Part() }
+      return part.bytes
+    }
   }
 
   /// Adds the documents of a part to others, which have lower numbers.

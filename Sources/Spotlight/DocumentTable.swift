@@ -7,6 +7,9 @@ import Synchronization
 ///
 /// A commit to the index file and its update of this table are one step for every search: both
 /// happen inside `locked`, and a search begins its read transaction inside `locked` too.
+///
+/// A table for a process that only writes counts its documents and keeps none. A search there reads
+/// them from the file.
 package final class DocumentTable: Sendable {
   /// A document that was added.
   package struct AddedDocument {
@@ -40,7 +43,9 @@ package final class DocumentTable: Sendable {
     /// The position of that commit; nil before the first.
     var position: IndexPosition?
     /// The position up to which later commits index nothing; nil where it is that of `position`.
-    fileprivate(set) var followed: StoreToken?
+    var followed: StoreToken?
+    /// Whether the documents are kept, and not only counted.
+    let isKept: Bool
     private var chunks: [DocumentChunk] = []
     /// The chunk of all numbers without a document, which numbers far apart share.
     private let empty: DocumentChunk
@@ -54,6 +59,7 @@ package final class DocumentTable: Sendable {
     /// The number of values of each document that change scores.
     private let boostCount: Int
     package private(set) var aliveCount: Int64 = 0
+    /// The number of tokens of the live documents; of no use where documents are only counted.
     package private(set) var aliveTokens: Int64 = 0
   }
 
@@ -62,9 +68,11 @@ package final class DocumentTable: Sendable {
 
   /// Creates a table without documents.
   ///
-  /// - Parameter boostCount: The number of values of each document that change scores.
-  package init(boostCount: Int) {
-    state = Mutex(View(boostCount: boostCount))
+  /// - Parameters:
+  ///   - boostCount: The number of values of each document that change scores.
+  ///   - isKept: Whether documents are kept, and not only counted.
+  package init(boostCount: Int, isKept: Bool = true) {
+    state = Mutex(View(boostCount: boostCount, isKept: isKept))
   }
 
   /// Runs a body while no other body of `locked` runs.
@@ -105,8 +113,9 @@ package final class DocumentTable: Sendable {
 
 extension DocumentTable.View {
   /// Creates a view without documents.
-  package init(boostCount: Int) {
+  package init(boostCount: Int, isKept: Bool = true) {
     self.boostCount = boostCount
+    self.isKept = isKept
     empty = DocumentChunk(boostCount: boostCount)
   }
 
@@ -136,6 +145,10 @@ extension DocumentTable.View {
 
   package mutating func add(_ document: DocumentTable.AddedDocument) {
     let number = Int(document.number)
+    numbersEnd = max(numbersEnd, number + 1)
+    aliveCount += 1
+    aliveTokens += document.length
+    guard isKept else { return }
     let (index, place) = (number / DocumentChunk.size, number % DocumentChunk.size)
     prepareChunk(index)
     let data = spotlight_document(
@@ -145,12 +158,18 @@ extension DocumentTable.View {
       titleLength: UInt16(clamping: document.titleLength)
     )
     chunks[index].set(data, boosts: document.boosts, at: place)
-    numbersEnd = max(numbersEnd, number + 1)
     let missing = number / 64 + 1 - alive.count
     if missing > 0 { alive.append(contentsOf: repeatElement(0, count: missing)) }
     alive[number / 64] |= 1 << UInt64(number % 64)
-    aliveCount += 1
-    aliveTokens += document.length
+  }
+
+  /// Counts the documents of a file, of which none is kept.
+  ///
+  /// - Parameters:
+  ///   - count: The number of documents.
+  ///   - end: The number behind the greatest number of a document.
+  mutating func count(_ count: Int64, below end: Int64) {
+    (aliveCount, numbersEnd) = (count, Int(end))
   }
 
   /// Adds the documents of an archive, whose numbers are greater than those of all others.
@@ -205,6 +224,10 @@ extension DocumentTable.View {
   }
 
   mutating func remove(_ number: Int64) {
+    guard isKept else {
+      aliveCount -= 1
+      return
+    }
     guard let document = document(number) else { return }
     aliveCount -= 1
     aliveTokens -= Int64(document.length)

@@ -26,12 +26,14 @@ struct IndexBuild {
   /// - Parameters:
   ///   - path: The path of the file, whose tables have the layout.
   ///   - layout: The columns of the index.
+  ///   - isKept: Whether the documents are kept, and not only counted.
   ///   - domains: The domains whose objects the new index has again.
   ///   - source: The source of documents, which nothing else uses.
   /// - Throws: `SQLiteError`; `IndexMoved` for a file with tables of another layout.
   init(
     path: String,
     layout: IndexLayout,
+    keepingDocuments isKept: Bool,
     restoring domains: [String],
     source: any DocumentSource
   ) throws {
@@ -40,7 +42,7 @@ struct IndexBuild {
     (mark, deletedDomains) = try file.queue.use { db in
       (try IndexTables.mark(db), try IndexFile.deletedDomains(db).subtracting(domains))
     }
-    view = DocumentTable.View(boostCount: layout.boostCount)
+    view = DocumentTable.View(boostCount: layout.boostCount, isKept: isKept)
   }
 
   /// Begins a transaction.

@@ -9,23 +9,41 @@ extension IndexFile {
   ///
   /// Another process is not waited for; the next start then reads the rows.
   ///
-  /// - Parameter view: The documents of a position.
+  /// - Parameter view: The documents of a position. Where they are only counted, the file has them.
   /// - Throws: `SQLiteError` for a damaged file.
   func archive(_ view: DocumentTable.View) throws {
     guard view.aliveCount >= Self.archivedMin, let position = view.position else { return }
     try withoutWaiting { db in
-      guard try Self.archiveName(db) != Self.archiveName(position, view) else { return }
+      let name = try Self.archiveName(db)
+      let isArchived =
+        view.isKept
+        ? name == Self.archiveName(position, view)
+        : name?.hasPrefix("\(position.text) \(view.aliveCount) ") == true
+      guard !isArchived else { return }
       try db.transaction(.immediate) {
         guard try Self.position(db) == position else { return }
         try db.execute("DELETE FROM archive")
         let insert = try PreparedStatement(db, "INSERT INTO archive(documents) VALUES (?)")
-        try DocumentArchive.eachPart(of: view) { part in
+        var parts = DocumentArchive.Writer()
+        func write(_ part: [UInt8]?) throws {
+          guard let part else { return }
           insert.bind(part, at: 1)
           try insert.run()
         }
+        var archived = view
+        if view.isKept {
+          try view.eachDocument { try write(parts.add($0)) }
+        } else {
+          archived = DocumentTable.View(boostCount: layout.boostCount, isKept: false)
+          try Self.eachDocument(db, layout, isOrdered: true) { document in
+            archived.add(document)
+            try write(parts.add(document))
+          }
+        }
+        try write(parts.end())
         try db.execute(
           "INSERT OR REPLACE INTO state VALUES ('archive', ?)",
-          [Self.archiveName(position, view)]
+          [Self.archiveName(position, archived)]
         )
       }
     }

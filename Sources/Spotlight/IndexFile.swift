@@ -8,7 +8,7 @@ import SQLite
 /// The index's own SQLite file: its tables and the statements of their writer.
 final class IndexFile {
   let queue: SQLiteQueue
-  private let layout: IndexLayout
+  let layout: IndexLayout
   /// The tables that are written to.
   let tables: IndexTables
   private let insertText: PreparedStatement
@@ -156,7 +156,11 @@ final class IndexFile {
   // MARK: Reading
 
   /// Reads the position of the file and all its documents.
-  func load() throws -> DocumentTable.View {
+  ///
+  /// - Parameter isKept: Whether the documents are kept, and not only counted.
+  /// - Returns: The documents.
+  /// - Throws: `SQLiteError`, with the code `corrupt` for a damaged file.
+  func load(isKept: Bool) throws -> DocumentTable.View {
     try queue.use { db in
       // Another process may have built the index, without the words that this one has collected.
       words.forget()
@@ -167,7 +171,8 @@ final class IndexFile {
         guard isBuilt == (position != nil) else {
           throw SQLiteError(.corrupt, "The index lacks its position or its build")
         }
-        return try Self.documents(position, db, layout)
+        return try isKept
+          ? Self.documents(position, db, layout) : Self.counted(position, db, layout)
       }
     }
   }
@@ -207,61 +212,6 @@ final class IndexFile {
         : "DELETE FROM state WHERE name = 'paused'"
     )
   }
-
-  /// Returns all documents, which are those of a position.
-  static func documents(
-    _ position: IndexPosition?,
-    _ db: SQLiteConnection,
-    _ layout: IndexLayout
-  ) throws -> DocumentTable.View {
-    var view = DocumentTable.View(boostCount: layout.boostCount)
-    // Only a build has documents.
-    guard let position else { return view }
-    try check(position, db)
-    if let archived = try archived(position, db, layout) { return archived }
-    view.position = position
-    let hasBoosts = layout.boostCount > 0
-    let statement = try PreparedStatement(
-      db,
-      hasBoosts
-        ? """
-        SELECT number, entity, object, lengths, boosts
-        FROM document LEFT JOIN detail USING (number)
-        """
-        : "SELECT number, entity, object, lengths FROM document"
-    )
-    defer { statement.reset() }
-    while try statement.step() {
-      let lengths = DocumentLengths(packed: statement.integer(3))
-      try view.add(
-        DocumentTable.AddedDocument(
-          number: statement.integer(0),
-          key: try layout.key(statement.integer(1), statement.integer(2)),
-          length: lengths.document,
-          titleLength: lengths.title,
-          boosts: hasBoosts ? BoostValues.values(statement.optionalText(4)) : []
-        ),
-        below: position.next
-      )
-    }
-    return view
-  }
-
-  /// Checks that the documents of a position are no more than the file can have.
-  ///
-  /// Memory depends on the greatest number: a bit for each one, and a chunk for each 4,096 of them.
-  private static func check(_ position: IndexPosition, _ db: SQLiteConnection) throws {
-    let pages = try db.integer("PRAGMA page_count") ?? 0
-    let bytes = try pages * (db.integer("PRAGMA page_size") ?? 0)
-    guard position.next <= Self.deadNumbersMax + bytes else {
-      throw SQLiteError(.corrupt, "The index is too small for \(position.next) documents")
-    }
-  }
-
-  /// The number of documents without a byte in the file; every live one has more than one byte.
-  ///
-  /// An index is rebuilt long before it has so many dead documents.
-  private static let deadNumbersMax: Int64 = 1 << 24
 
   // MARK: Writing, inside a transaction of the queue
 

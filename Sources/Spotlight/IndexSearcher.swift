@@ -137,11 +137,7 @@ package final class IndexSearcher {
     }
     guard let position else { throw SpotlightError(.busy, "The index is being built") }
     if view.position != position { whenStale() }
-    // If another process has written to the file, this transaction reads the documents itself.
-    let seen =
-      view.position == position
-      ? view
-      : try SpotlightError.reading { try IndexFile.documents(position, db, layout) }
+    let seen = try SpotlightError.reading { try IndexFile.documents(position, view, db, layout) }
     var snapshot = IndexSnapshot(
       token: seen.followed ?? position.token,
       db: db,

@@ -71,6 +71,7 @@ extension SearchIndex {
     var build = try IndexBuild(
       path: path,
       layout: layout,
+      keepingDocuments: keepsDocuments,
       restoring: domains,
       source: try makeSource()
     )

@@ -40,6 +40,7 @@ package final class SearchIndex: LogFollower {
   let leaseWaitMax: Int
   let buildMilliseconds: Int
   let documents: DocumentTable
+  let keepsDocuments: Bool
   let vocabulary = Vocabulary()
   private let phraseCounts = PhraseCounts()
   let shared = Mutex(IndexState())
@@ -73,6 +74,8 @@ package final class SearchIndex: LogFollower {
   ///   - model: The store's model.
   ///   - delegateVersion: A text that is another one where the source decides otherwise what is
   ///     indexed; nil where the model decides alone.
+  ///   - keepsDocuments: Whether the documents are kept in memory for searches. Without them, each
+  ///     search reads all documents from the file.
   ///   - leaseWaitMax: The time without an advance after which the lease is that of a process that
   ///     has stopped, in milliseconds.
   ///   - buildMilliseconds: The time that the build of a new index works before the old index
@@ -84,6 +87,7 @@ package final class SearchIndex: LogFollower {
     path: String,
     model: Model,
     delegateVersion: String? = nil,
+    keepsDocuments: Bool = true,
     leaseWaitMax: Int = 10_000,
     buildMilliseconds: Int = 50,
     processorTime: @escaping @Sendable () -> Int64 = { ThreadTime.microseconds },
@@ -91,6 +95,7 @@ package final class SearchIndex: LogFollower {
     makeSource: @escaping @Sendable () throws -> any DocumentSource
   ) {
     self.path = path
+    self.keepsDocuments = keepsDocuments
     lease = IndexLease(of: path)
     self.leaseWaitMax = leaseWaitMax
     self.buildMilliseconds = buildMilliseconds
@@ -98,7 +103,7 @@ package final class SearchIndex: LogFollower {
     self.whenDamaged = whenDamaged
     self.makeSource = makeSource
     layout = IndexLayout(model, delegateVersion: delegateVersion)
-    documents = DocumentTable(boostCount: layout.boostCount)
+    documents = DocumentTable(boostCount: layout.boostCount, isKept: keepsDocuments)
   }
 
   package var status: IndexStatus { shared.withLock { $0.status } }
@@ -361,7 +366,7 @@ package final class SearchIndex: LogFollower {
   }
 
   private func load(_ file: IndexFile) throws -> DocumentTable.View {
-    let loaded = try file.load()
+    let loaded = try file.load(isKept: keepsDocuments)
     let oldest = try file.queue.use { db in try IndexFile.oldest(db) }
     shared.withLock { shared in
       shared.activity.oldest = oldest

@@ -156,7 +156,7 @@ import Testing
           boosts: []
         )
       )
-      DocumentArchive.eachPart(of: one) { parts.append($0) }
+      parts += DocumentArchiveParts.of(one)
     }
     for part in parts {
       let isWhole = DocumentArchive.add(

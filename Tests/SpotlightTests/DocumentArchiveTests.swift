@@ -36,9 +36,7 @@ import Testing
   }
 
   private static func parts(_ view: DocumentTable.View) -> [[UInt8]] {
-    var parts: [[UInt8]] = []
-    DocumentArchive.eachPart(of: view) { parts.append($0) }
-    return parts
+    DocumentArchiveParts.of(view)
   }
 
   private static func read(
@@ -190,5 +188,66 @@ import Testing
     let second = try TestIndex(first.library, in: first.folder)
     #expect(await second.catchUp())
     #expect(second.index.status.documents == 1100)
+  }
+
+  private func archive(_ index: TestIndex) throws -> [Row] {
+    let queue = try DatabaseQueue(path: index.folder.path + "/index.sqlite")
+    defer { try? queue.close() }
+    return try queue.read { db in
+      try Row.fetchAll(
+        db,
+        sql: "SELECT documents FROM archive UNION ALL SELECT count(*) FROM archive"
+      )
+    }
+  }
+
+  // Evidence: P-095a
+  @Test(arguments: Seeds.first(3))
+  func `are the same where a process keeps none`(seed: UInt64) async throws {
+    let library = Library()
+    let (kept, counted) = (try TestIndex(library), try TestIndex(library, keepsDocuments: false))
+    var random = SplitMix64(seed: seed)
+    var live: Set<Int64> = []
+    for _ in 0..<12 {
+      var notes: [(ObjectKey, [String?]?)] = []
+      for number in Set((0..<400).map { _ in Int64(random.below(2000) + 1) }).sorted() {
+        let isGone = random.below(8) == 0
+        if isGone { live.remove(number) } else { live.insert(number) }
+        notes.append((TestIndex.note(number), isGone ? nil : ["milk word\(number % 7)", nil]))
+      }
+      library.commit(notes)
+      #expect(await kept.catchUp())
+      #expect(await counted.catchUp())
+      #expect(counted.index.status.documents == Int64(live.count), "\(Seeds.repeating(seed))")
+      #expect(counted.index.deadFraction == kept.index.deadFraction, "\(Seeds.repeating(seed))")
+      #expect(try counted.found("word3") == (try kept.found("word3")), "\(Seeds.repeating(seed))")
+    }
+    #expect(counted.index.documentBytes == 0 && kept.index.documentBytes > 0)
+    try await counted.rebuild()
+    try await kept.rebuild()
+    #expect(counted.index.status.documents == Int64(live.count), "\(Seeds.repeating(seed))")
+    #expect(try counted.found("word5") == (try kept.found("word5")), "\(Seeds.repeating(seed))")
+    #expect(counted.index.documentBytes == 0)
+    kept.index.stop()
+    counted.index.stop()
+    #expect(try archive(counted) == (try archive(kept)), "\(Seeds.repeating(seed))")
+    #expect(try archive(counted).count == 2, "an archive")
+    let reopened = try TestIndex(library, in: counted.folder, keepsDocuments: false)
+    #expect(await reopened.catchUp())
+    #expect(reopened.index.status.documents == Int64(live.count), "\(Seeds.repeating(seed))")
+    #expect(try reopened.result("milk").total == Int64(live.count), "\(Seeds.repeating(seed))")
+  }
+}
+
+enum DocumentArchiveParts {
+  /// Returns the parts of the documents of a view.
+  static func of(_ view: DocumentTable.View) -> [[UInt8]] {
+    var writer = DocumentArchive.Writer()
+    var parts: [[UInt8]] = []
+    view.eachDocument { document in
+      if let part = writer.add(document) { parts.append(part) }
+    }
+    if let part = writer.end() { parts.append(part) }
+    return parts
   }
 }

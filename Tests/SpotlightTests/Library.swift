@@ -176,6 +176,7 @@ final class TestIndex {
   init(
     _ library: Library = Library(),
     in folder: TestFolder? = nil,
+    keepsDocuments: Bool = true,
     leaseWaitMax: Int = 60_000,
     makeSource: (@Sendable () throws -> any DocumentSource)? = nil
   ) throws {
@@ -185,6 +186,7 @@ final class TestIndex {
     index = SearchIndex(
       path: folder.path + "/index.sqlite",
       model: try ModelDocument.parse(Array(Self.model.utf8).span),
+      keepsDocuments: keepsDocuments,
       leaseWaitMax: leaseWaitMax,
       buildMilliseconds: 0,
       makeSource: makeSource ?? { LibraryReader(library) }

@@ -64,7 +64,7 @@ struct Import: AsyncParsableCommand {
         }
       }
     }
-    try await storeArgument.with(model: model, creating: archived) { client in
+    try await storeArgument.with(model: model, creating: archived, searches: false) { client in
       var lines = input
       if let commaSeparatedEntity {
         let converted = try TemporaryInput()

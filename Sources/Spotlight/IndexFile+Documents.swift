@@ -1,0 +1,114 @@
+import CordialValues
+import SQLite
+
+/// The documents of the file, as rows.
+extension IndexFile {
+  /// Returns the documents of a position for a search.
+  ///
+  /// - Parameters:
+  ///   - position: The position that the file has.
+  ///   - view: The documents in memory, where those are kept. Another process may have written to
+  ///     the file since.
+  ///   - db: The connection of the file.
+  ///   - layout: The columns of the index.
+  /// - Returns: The documents.
+  /// - Throws: `SQLiteError`.
+  static func documents(
+    _ position: IndexPosition,
+    _ view: DocumentTable.View,
+    _ db: SQLiteConnection,
+    _ layout: IndexLayout
+  ) throws -> DocumentTable.View {
+    guard view.position == position else { return try documents(position, db, layout) }
+    guard !view.isKept else { return view }
+    var seen = try documents(position, db, layout)
+    seen.followed = view.followed
+    return seen
+  }
+
+  /// Returns all documents, which are those of a position.
+  static func documents(
+    _ position: IndexPosition?,
+    _ db: SQLiteConnection,
+    _ layout: IndexLayout
+  ) throws -> DocumentTable.View {
+    var view = DocumentTable.View(boostCount: layout.boostCount)
+    // Only a build has documents.
+    guard let position else { return view }
+    try check(position, db)
+    if let archived = try archived(position, db, layout) { return archived }
+    view.position = position
+    try eachDocument(db, layout) { try view.add($0, below: position.next) }
+    return view
+  }
+
+  /// Returns a view that counts the documents of a position.
+  static func counted(
+    _ position: IndexPosition?,
+    _ db: SQLiteConnection,
+    _ layout: IndexLayout
+  ) throws -> DocumentTable.View {
+    var view = DocumentTable.View(boostCount: layout.boostCount, isKept: false)
+    guard let position else { return view }
+    try check(position, db)
+    view.position = position
+    view.count(try db.integer("SELECT count(*) FROM document") ?? 0, below: position.next)
+    return view
+  }
+
+  /// Calls a body with each document of the file.
+  ///
+  /// - Parameters:
+  ///   - db: The connection of the file.
+  ///   - layout: The columns of the index.
+  ///   - isOrdered: Whether the documents come by number, for which SQLite sorts their rows.
+  ///   - body: Receives a document, whose object is one of the layout's.
+  /// - Throws: `SQLiteError`; the errors of the body.
+  static func eachDocument(
+    _ db: SQLiteConnection,
+    _ layout: IndexLayout,
+    isOrdered: Bool = false,
+    _ body: (DocumentTable.AddedDocument) throws -> Void
+  ) throws {
+    let hasBoosts = layout.boostCount > 0
+    let order = isOrdered ? " ORDER BY number" : ""
+    let statement = try PreparedStatement(
+      db,
+      hasBoosts
+        ? """
+        SELECT number, entity, object, lengths, boosts
+        FROM document LEFT JOIN detail USING (number)\(order)
+        """
+        : "SELECT number, entity, object, lengths FROM document\(order)"
+    )
+    defer { statement.reset() }
+    while try statement.step() {
+      let lengths = DocumentLengths(packed: statement.integer(3))
+      try body(
+        DocumentTable.AddedDocument(
+          number: statement.integer(0),
+          key: try layout.key(statement.integer(1), statement.integer(2)),
+          length: lengths.document,
+          titleLength: lengths.title,
+          boosts: hasBoosts ? BoostValues.values(statement.optionalText(4)) : []
+        )
+      )
+    }
+  }
+
+  /// Checks that the documents of a position are no more than the file can have.
+  ///
+  /// Memory depends on the greatest number: a bit for each one, and a chunk for each 4,096 of them.
+  private static func check(_ position: IndexPosition, _ db: SQLiteConnection) throws {
+    let pages = try db.integer("PRAGMA page_count") ?? 0
+    let bytes = try pages * (db.integer("PRAGMA page_size") ?? 0)
+    guard position.next <= Self.deadNumbersMax + bytes else {
+      throw SQLiteError(.corrupt, "The index is too small for \(position.next) documents")
+    }
+  }
+
+  /// The number of documents without a byte in the file; every live one has more than one byte.
+  ///
+  /// An index is rebuilt long before it has so many dead documents.
+  private static let deadNumbersMax: Int64 = 1 << 24
+}
