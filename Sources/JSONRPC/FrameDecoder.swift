@@ -122,6 +122,8 @@ package struct FrameDecoder {
       let used = process(bytes, emit)
       append(bytes.extracting(used..<bytes.count))
     } else {
+      // Where the memory for a longer message is used up, the message is dropped before it grows.
+      guard makeRoom(for: bytes.count, emit) else { return receive(bytes, emit) }
       append(bytes)
       let buffered = pending
       pending = []
@@ -172,6 +174,23 @@ package struct FrameDecoder {
 
   /// The memory of the unfinished message, in bytes.
   package var unfinishedBytes: Int { pending.capacity }
+
+  /// Makes room for more bytes of the unfinished message.
+  ///
+  /// Until the bytes are copied, the message takes its former memory and the new one.
+  ///
+  /// - Returns: Whether there still is an unfinished message; otherwise it was dropped.
+  private mutating func makeRoom(for count: Int, _ emit: (Event, Span<UInt8>) -> Void) -> Bool {
+    let (needed, former) = (pending.count + count, pending.capacity)
+    guard needed > former else { return true }
+    let capacity = max(needed, former + former / 2)
+    if let account, account.setUnfinished(former + capacity) {
+      dropUnfinished(emit)
+      if pending.isEmpty { return false }
+    }
+    pending.reserveCapacity(capacity)
+    return true
+  }
 
   private mutating func append(_ bytes: Span<UInt8>) {
     guard state != .closed else { return }

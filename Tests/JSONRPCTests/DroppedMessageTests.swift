@@ -97,7 +97,7 @@ private final class Flag: Sendable {
     large.send(Self.long + Self.text(200_000))
     small.send(Self.long)
     #expect(!large.dropped.isSet)
-    // The memory of a message doubles when it grows.
+    // A message takes two and a half times its memory while it grows.
     for _ in 0..<200 where !large.dropped.isSet && small.lines.isEmpty {
       small.send(Self.text(1000))
     }
@@ -120,6 +120,22 @@ private final class Flag: Sendable {
     #expect(peer.lines == ["1302 processBytes"])
     #expect(!peer.dropped.isSet)
     #expect(budget.bytes == 0)
+    peer.send("\n" + request(1) + "\n")
+    #expect(peer.lines == ["1302 processBytes", "#1 a null"])
+  }
+
+  @Test func `counts with its copy while it grows`() {
+    let budget = ByteBudget(bytesMax: 300_000)
+    var peer = Peer(budget)
+    peer.send(Self.long)
+    var count = Self.long.utf8.count
+    while count < 300_000, peer.lines.isEmpty {
+      peer.send(Self.text(1000))
+      count += 1000
+    }
+    // The memory of 150,000 bytes grows by half, which is 375,000 bytes until they are copied.
+    #expect((145_000..<155_000).contains(count))
+    #expect(peer.lines == ["1302 processBytes"])
     peer.send("\n" + request(1) + "\n")
     #expect(peer.lines == ["1302 processBytes", "#1 a null"])
   }
