@@ -94,6 +94,18 @@ import Testing
     #expect(try store.ids(#"{"entity":"Group"}"#) == ["Group/p1"])
   }
 
+  // Evidence: P-125a, P-125e
+  @Test func `inserted objects that the group linked again itself are deleted`() async throws {
+    let insert = #"{"insert":[{"id":"Note/t1"},{"id":"Group/t1"}],"author":"a","context":"typing"}"#
+    try await store.save(insert)
+    try await update("b", #"{"groups":["Group/p1"]}"#)
+    try await update("a", #"{"groups":[]}"#, "typing")
+    try await update("a", #"{"groups":["Group/p1"]}"#, "typing")
+    #expect(try await refusal() == nil)
+    #expect(try store.ids(#"{"entity":"Note"}"#) == [])
+    #expect(try store.ids(#"{"entity":"Group"}"#) == [])
+  }
+
   // Evidence: P-125e
   @Test(arguments: [#"{"x":1}"#, #"{"x":1,"groups":["Group/p1"]}"#])
   func `an inserted object that another author deleted is no conflict`(

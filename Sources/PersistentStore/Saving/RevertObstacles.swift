@@ -280,7 +280,9 @@ struct RevertObstacleSearch {
       for (holder, property) in try holders(of: key) {
         if deletable.contains(holder) {
           referenced[holder, default: []].append(key)
-          guard let link = link(holder, property, key), later.changesLink(link, since: group) else {
+          guard let link = link(holder, property, key),
+            later.changesLink(link, since: group, after: ownWrites.row(of: link))
+          else {
             continue
           }
           kept += [holder, key]
