@@ -17,6 +17,10 @@ package struct JSONParser {
   private var depthLeft: Int
   private var valuesLeft: Int
   private var bytesLeft: Int
+  /// What counts the memory of the value; nil where nothing does.
+  private let meter: (any JSONMeter)?
+  /// The rest of the memory at which the meter is told of more.
+  private var reportedLeft = Int.min
   /// The number of elements of the containers that ended last, by their depth.
   ///
   /// Containers of one depth are mostly of one length. An array that grows from one element would
@@ -24,11 +28,16 @@ package struct JSONParser {
   /// 54 times the memory of its text.
   private var lengths = InlineArray<16, UInt8>(repeating: 0)
 
-  private init(depthMax: Int, valuesMax: Int, bytesMax: Int) {
+  /// The memory after which the meter is told of more, in bytes.
+  private static let reportedBytes = 1 << 20
+
+  private init(depthMax: Int, valuesMax: Int, bytesMax: Int, meter: (any JSONMeter)?) {
     offset = 0
     depthLeft = depthMax
     valuesLeft = valuesMax
     bytesLeft = bytesMax
+    self.meter = meter
+    if meter != nil { reportedLeft = bytesMax - Self.reportedBytes }
   }
 
   /// Parses a text that has exactly one value, with optional white space around it.
@@ -52,6 +61,7 @@ package struct JSONParser {
   ///   - depthMax: The maximum nesting depth of arrays and objects.
   ///   - valuesMax: The maximum number of values, arrays and objects included.
   ///   - bytesMax: The maximum memory of the value, in bytes; more is never allocated.
+  ///   - meter: Is told of the growth of the value by a megabyte and more; nil for nothing.
   /// - Returns: The value and its memory.
   /// - Throws: `JSONError` with the offset of the first wrong byte; `tooManyValues` and `tooLarge`
   ///   with the offset at which the limit is exceeded.
@@ -59,9 +69,15 @@ package struct JSONParser {
     _ bytes: Span<UInt8>,
     depthMax: Int = depthMaxDefault,
     valuesMax: Int = .max,
-    bytesMax: Int = .max
+    bytesMax: Int = .max,
+    meter: (any JSONMeter)? = nil
   ) throws(JSONError) -> Measured {
-    var parser = JSONParser(depthMax: depthMax, valuesMax: valuesMax, bytesMax: bytesMax)
+    var parser = JSONParser(
+      depthMax: depthMax,
+      valuesMax: valuesMax,
+      bytesMax: bytesMax,
+      meter: meter
+    )
     let value = try parser.value(bytes)
     parser.skipSpace(bytes)
     guard parser.offset == bytes.count else {
@@ -138,6 +154,14 @@ package struct JSONParser {
   private mutating func take(_ count: Int) throws(JSONError) {
     guard count <= bytesLeft else { throw JSONError(.tooLarge, at: offset) }
     bytesLeft -= count
+    if bytesLeft < reportedLeft { try report() }
+  }
+
+  /// Tells the meter how much the value has grown.
+  private mutating func report() throws(JSONError) {
+    let growth = reportedLeft + Self.reportedBytes - bytesLeft
+    guard meter?.grew(by: growth) ?? true else { throw JSONError(.tooLarge, at: offset) }
+    reportedLeft = bytesLeft - Self.reportedBytes
   }
 
   /// Makes room for another element of a container; the room doubles.

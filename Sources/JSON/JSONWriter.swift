@@ -1,9 +1,10 @@
 /// What counts the memory of a long text while it is written.
 package protocol JSONMeter: AnyObject, Sendable {
-  /// Reports that the text has grown by a piece.
+  /// Reports that a text, or a parsed value, has grown by a piece.
   ///
   /// - Parameter bytes: The memory of the piece.
-  /// - Returns: Whether there is memory for more; otherwise the writer should be abandoned.
+  /// - Returns: Whether there is memory for more; otherwise the writer should be abandoned, and the
+  ///   parser fails.
   func grew(by bytes: Int) -> Bool
 }
 
@@ -20,6 +21,8 @@ package struct JSONWriter: Sendable {
   /// The pieces written before the last cut.
   private var finishedPieces: [[UInt8]] = []
   private var finishedCount = 0
+  /// The greatest number of bytes by which a piece was longer than the limit.
+  private var longestExcess = 0
   /// The length from which a piece is cut, or nil if pieces are never cut.
   private let pieceBytes: Int?
   /// What counts the pieces; nil where nothing bounds them.
@@ -65,11 +68,12 @@ package struct JSONWriter: Sendable {
   mutating func split() {
     finishedCount += bytes.count
     if let meter, !meter.grew(by: bytes.capacity) { isRefused = true }
-    // With the extra eighth, the piece usually fits a last row that exceeds the limit.
-    let capacity = bytes.count + bytes.count / 8
+    longestExcess = max(longestExcess, bytes.count - pieceLimit)
     finishedPieces.append(bytes)
     bytes = []
-    bytes.reserveCapacity(capacity)
+    // The next piece probably fits its last row too, and keeps little memory that it does not use.
+    let excess = min(longestExcess + longestExcess / 4 + 256, pieceLimit / 8)
+    bytes.reserveCapacity(pieceLimit + excess)
   }
 
   /// Appends text verbatim: punctuation, names that need no escape, or finished JSON.

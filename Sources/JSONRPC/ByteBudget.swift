@@ -372,6 +372,13 @@ extension ByteBudget {
     /// Adds the memory of a response that is being built, or removes it with a negative number.
     func addAnswer(_ bytes: Int) { budget.addAnswers(bytes) }
 
+    /// Whether memory is left for a request that grows while it is parsed; otherwise other, larger
+    /// unfinished messages have been dropped in vain.
+    var hasRoomForRequest: Bool {
+      guard budget.bytes > budget.bytesMax else { return true }
+      return !budget.dropLargest(own: number) && budget.bytes <= budget.bytesMax
+    }
+
     /// Whether memory is left for a response that grows.
     var hasRoom: Bool { budget.hasRoom }
   }

@@ -153,12 +153,16 @@ private struct FrameReader: Sendable {
 
   private func message(in frame: Span<UInt8>, _ framing: Framing) -> ConnectionEvent {
     let parsed: JSONParser.Measured
+    let growth = account.flatMap { ByteBudget.isLong(frame.count) ? RequestGrowth($0) : nil }
+    // The request is counted before its growth no longer is.
+    defer { growth?.end() }
     do {
       parsed = try JSONParser.measure(
         frame,
         depthMax: limits.depthMax,
         valuesMax: limits.valuesMax,
-        bytesMax: account?.messageBytesMax ?? .max
+        bytesMax: account?.messageBytesMax ?? .max,
+        meter: growth
       )
     } catch {
       return .reject(rejection(error))

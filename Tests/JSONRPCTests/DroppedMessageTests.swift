@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 import JSONRPC
 import Synchronization
@@ -138,6 +139,47 @@ private final class Flag: Sendable {
     #expect(peer.lines == ["1302 processBytes"])
     peer.send("\n" + request(1) + "\n")
     #expect(peer.lines == ["1302 processBytes", "#1 a null"])
+  }
+
+  /// Another thread looks at the memory meanwhile.
+  @Test func `of a long message counts while the message is parsed`() {
+    let budget = ByteBudget(bytesMax: 1 << 30)
+    let account = budget.open()
+    let text = "[" + Array(repeating: "[0]", count: 200_000).joined(separator: ",") + "]\n"
+    let bytes = Array(text.utf8)
+    let ends = Flag()
+    let highest = Atomic<Int>(0)
+    let (started, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    Thread.detachNewThread {
+      started.signal()
+      while !ends.isSet { highest.max(account.bytes, ordering: .relaxed) }
+      ended.signal()
+    }
+    started.wait()
+    let wide = Connection.Limits(
+      messageBytesMax: 1 << 20,
+      depthMax: 8,
+      batchMax: 1,
+      valuesMax: 1 << 20
+    )
+    for _ in 0..<1000 where highest.load(ordering: .relaxed) < 4 << 20 {
+      var connection = Connection(
+        framing: .line,
+        limits: wide,
+        closesOnUnknownFraming: false,
+        account: account
+      )
+      var errors: [Int] = []
+      connection.receive(bytes.span) { event in
+        if case .reject(let error) = event { errors.append(error.code) }
+      }
+      // The batch is too long, so that nothing of it remains.
+      #expect(errors == [1302])
+      #expect(account.bytes == 0)
+    }
+    ends.set()
+    ended.wait()
+    #expect(highest.load(ordering: .relaxed) >= 4 << 20)
   }
 
   @Test(arguments: [1, 7, 1000, 100_000])

@@ -1,5 +1,21 @@
 import JSON
+import Synchronization
 import Testing
+
+/// A meter that has room for some bytes.
+private final class Meter: JSONMeter, Sendable {
+  private let bytesMax: Int
+  private let bytes = Atomic<Int>(0)
+  var total: Int { bytes.load(ordering: .relaxed) }
+
+  init(bytesMax: Int) {
+    self.bytesMax = bytesMax
+  }
+
+  func grew(by bytes: Int) -> Bool {
+    self.bytes.add(bytes, ordering: .relaxed).newValue <= bytesMax
+  }
+}
 
 /// Returns the memory of a text's value, or the reason why the text is refused.
 private func measured(
@@ -40,6 +56,25 @@ private func measured(
         #expect(capacity <= 2 * length + 1, "\(length) elements, room for \(capacity)")
       }
     }
+  }
+
+  @Test func `is reported while it grows, and refused where there is no memory`() throws {
+    let text = Array(
+      ("[" + Array(repeating: "[0]", count: 200_000).joined(separator: ",") + "]").utf8
+    )
+    let meter = Meter(bytesMax: .max)
+    let measured = try JSONParser.measure(text.span, meter: meter)
+    #expect(measured.bytes > 8 << 20)
+    #expect(meter.total > measured.bytes - 1 << 20)
+    let small = Meter(bytesMax: 4 << 20)
+    let error = #expect(throws: JSONError.self) {
+      try JSONParser.measure(text.span, meter: small)
+    }
+    #expect(error?.code == .tooLarge)
+    #expect(small.total < 8 << 20)
+    let untold = Meter(bytesMax: .max)
+    _ = try JSONParser.measure(Array("[[0],[0]]".utf8).span, meter: untold)
+    #expect(untold.total == 0)
   }
 
   @Test func `is counted with its arrays and long strings`() throws {
