@@ -24,12 +24,13 @@ static int connect(
 ) {
   (void)context, (void)argc, (void)argv, (void)message;
   int code = sqlite3_declare_vtab(connection, "CREATE TABLE x(value, list HIDDEN)");
+  // No schema of a file may use it.
+  if (code == SQLITE_OK) code = sqlite3_vtab_config(connection, SQLITE_VTAB_DIRECTONLY);
   if (code != SQLITE_OK) return code;
   *table = sqlite3_malloc(sizeof(sqlite3_vtab));
   if (*table == NULL) return SQLITE_NOMEM;
   memset(*table, 0, sizeof(sqlite3_vtab));
-  // No schema of a file may use it.
-  return sqlite3_vtab_config(connection, SQLITE_VTAB_DIRECTONLY);
+  return SQLITE_OK;
 }
 
 static int disconnect(sqlite3_vtab *table) {

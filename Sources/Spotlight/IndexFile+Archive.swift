@@ -36,7 +36,7 @@ extension IndexFile {
         } else {
           archived = DocumentTable.View(boostCount: layout.boostCount, isKept: false)
           try Self.eachDocument(db, layout, isOrdered: true) { document in
-            archived.add(document)
+            try archived.add(document, below: position.next)
             try write(parts.add(document))
           }
         }

@@ -201,6 +201,24 @@ import Testing
     }
   }
 
+  /// Numbers of rows are lengths and positions of the archive.
+  @Test(arguments: ["lengths = -5", "number = -5", "entity = 65535", "number = 1 << 40"])
+  func `that a process keeps none of are checked by its stop`(change: String) async throws {
+    let library = Library()
+    let notes = (1...1200 as ClosedRange<Int64>).map { number in
+      (TestIndex.note(number), ["milk word\(number)", nil] as [String?]?)
+    }
+    library.commit(notes)
+    let counted = try TestIndex(library, keepsDocuments: false)
+    #expect(await counted.catchUp())
+    try self.change(counted, "UPDATE document SET \(change) WHERE number = 3")
+    counted.index.stop()
+    let reopened = try TestIndex(library, in: counted.folder)
+    #expect(await reopened.catchUp())
+    #expect(reopened.index.status.documents == 1200)
+    #expect(try reopened.result("milk").total == 1200)
+  }
+
   // Evidence: P-095a
   @Test(arguments: Seeds.first(3))
   func `are the same where a process keeps none`(seed: UInt64) async throws {
