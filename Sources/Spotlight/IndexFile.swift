@@ -117,6 +117,8 @@ final class IndexFile {
   /// Each thread of searches has a cache. With 16 MiB, searches are not faster: they read most pages
   /// once, and the system keeps them.
   private static let searcherCacheKiB = 2048
+  /// The maximum size of the writer's page cache, in KiB; with 16 MiB, an import is not faster.
+  private static let writerCacheKiB = 8192
 
   static func open(
     _ path: String,
@@ -125,7 +127,7 @@ final class IndexFile {
   ) throws -> SQLiteQueue {
     var options = SQLiteQueue.Options()
     options.isReadOnly = readonly
-    if readonly { options.cacheKiB = searcherCacheKiB }
+    options.cacheKiB = readonly ? searcherCacheKiB : writerCacheKiB
     // After a power failure the index reads lost commits from the log again, so that no commit here
     // waits for the disk.
     options.durability = .normal
