@@ -21,8 +21,6 @@ package struct JSONWriter: Sendable {
   /// The pieces written before the last cut.
   private var finishedPieces: [[UInt8]] = []
   private var finishedCount = 0
-  /// The greatest number of bytes by which a piece was longer than the limit.
-  private var longestExcess = 0
   /// The length from which a piece is cut, or nil if pieces are never cut.
   private let pieceBytes: Int?
   /// What counts the pieces; nil where nothing bounds them.
@@ -68,12 +66,11 @@ package struct JSONWriter: Sendable {
   mutating func split() {
     finishedCount += bytes.count
     if let meter, !meter.grew(by: bytes.capacity) { isRefused = true }
-    longestExcess = max(longestExcess, bytes.count - pieceLimit)
+    // With the extra eighth, the piece usually fits a last row that exceeds the limit.
+    let capacity = bytes.count + bytes.count / 8
     finishedPieces.append(bytes)
     bytes = []
-    // The next piece probably fits its last row too, and keeps little memory that it does not use.
-    let excess = min(longestExcess + longestExcess / 4 + 256, pieceLimit / 8)
-    bytes.reserveCapacity(pieceLimit + excess)
+    bytes.reserveCapacity(capacity)
   }
 
   /// Appends text verbatim: punctuation, names that need no escape, or finished JSON.

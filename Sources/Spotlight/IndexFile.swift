@@ -114,8 +114,8 @@ final class IndexFile {
 
   /// The maximum size of a searcher's page cache, in KiB.
   ///
-  /// Each thread of searches has a cache. With 16 MiB, searches are not faster: they read most pages
-  /// once, and the system keeps them.
+  /// Each thread of searches has a cache. With 16 MiB, searches are not faster: they read most
+  /// pages once, and the system keeps them.
   private static let searcherCacheKiB = 2048
   /// The maximum size of the writer's page cache, in KiB; with 16 MiB, an import is not faster.
   private static let writerCacheKiB = 8192

@@ -63,6 +63,7 @@ extension SpotlightError {
   /// Opens the index's file, and reports a file that is missing or cannot be opened as an error of
   /// the index, not of the store.
   static func opening<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
+    let file = FileIdentity(path)
     do {
       return try reading(body)
     } catch let error as SQLiteError {
@@ -72,7 +73,8 @@ extension SpotlightError {
           "The process has no file descriptor left to open the index's file"
         )
       }
-      guard error.code != .cannotOpen || FileIdentity(path) != nil else {
+      // Another thread may have created the file since.
+      guard error.code != .cannotOpen || file != nil && FileIdentity(path) == file else {
         throw beingBuilt
       }
       // A new file has a journal until it has tables.

@@ -107,21 +107,6 @@ import Testing
     #expect(String(decoding: writer.bytes, as: UTF8.self) == tree.text)
   }
 
-  @Test(arguments: [10, 100, 1000])
-  func `pieces have little memory that they do not use`(rowBytes: Int) {
-    var writer = JSONWriter(reserving: 16, pieceBytes: 1 << 16)
-    let row = [UInt8](repeating: UInt8(ascii: " "), count: rowBytes)
-    for _ in 0..<(1 << 20) / rowBytes {
-      writer.raw(row)
-      writer.splitIfLong()
-    }
-    let pieces = writer.pieces
-    #expect(pieces.count > 10)
-    for piece in pieces.dropFirst().dropLast() {
-      #expect(piece.capacity - piece.count < 512 + 2 * rowBytes)
-    }
-  }
-
   @Test(arguments: [1, 7, 64, 100_000])
   func `pieces join to what one array would have been`(pieceBytes: Int) {
     var whole = JSONWriter()
