@@ -160,7 +160,7 @@ static int row_id(sqlite3_vtab_cursor *base, sqlite3_int64 *row) {
   return SQLITE_OK;
 }
 
-// Without xCreate, the table exists on every connection and nobody creates one.
+// Without xCreate, the table exists on every connection, and no statement creates another one.
 static const sqlite3_module module = {
   .xConnect = connect,
   .xBestIndex = best_index,

@@ -19,7 +19,7 @@ package struct JSONParser {
   private var bytesLeft: Int
   /// What counts the memory of the value; nil where nothing does.
   private let meter: (any JSONMeter)?
-  /// The rest of the memory at which the meter is told of more.
+  /// The value of `bytesLeft` below which the parser calls the meter.
   private var reportedLeft = Int.min
   /// The number of elements of the containers that ended last, by their depth.
   ///
@@ -28,7 +28,7 @@ package struct JSONParser {
   /// 54 times the memory of its text.
   private var lengths = InlineArray<16, UInt8>(repeating: 0)
 
-  /// The memory after which the meter is told of more, in bytes.
+  /// The growth of the value between two calls of the meter, in bytes.
   private static let reportedBytes = 1 << 20
 
   private init(depthMax: Int, valuesMax: Int, bytesMax: Int, meter: (any JSONMeter)?) {
@@ -61,7 +61,7 @@ package struct JSONParser {
   ///   - depthMax: The maximum nesting depth of arrays and objects.
   ///   - valuesMax: The maximum number of values, arrays and objects included.
   ///   - bytesMax: The maximum memory of the value, in bytes; more is never allocated.
-  ///   - meter: Is told of the growth of the value by a megabyte and more; nil for nothing.
+  ///   - meter: Counts the growth of the value, a megabyte or more at a time; nil for no counting.
   /// - Returns: The value and its memory.
   /// - Throws: `JSONError` with the offset of the first wrong byte; `tooManyValues` and `tooLarge`
   ///   with the offset at which the limit is exceeded.
@@ -157,7 +157,7 @@ package struct JSONParser {
     if bytesLeft < reportedLeft { try report() }
   }
 
-  /// Tells the meter how much the value has grown.
+  /// Passes the growth of the value to the meter.
   private mutating func report() throws(JSONError) {
     let growth = reportedLeft + Self.reportedBytes - bytesLeft
     guard meter?.grew(by: growth) ?? true else { throw JSONError(.tooLarge, at: offset) }

@@ -372,8 +372,9 @@ extension ByteBudget {
     /// Adds the memory of a response that is being built, or removes it with a negative number.
     func addAnswer(_ bytes: Int) { budget.addAnswers(bytes) }
 
-    /// Whether memory is left for a request that grows while it is parsed; otherwise other, larger
-    /// unfinished messages have been dropped in vain.
+    /// Whether memory is left for a request that grows while it is parsed.
+    ///
+    /// Drops unfinished messages for it, until its own is the largest one.
     var hasRoomForRequest: Bool {
       guard budget.bytes > budget.bytesMax else { return true }
       return !budget.dropLargest(own: number) && budget.bytes <= budget.bytesMax

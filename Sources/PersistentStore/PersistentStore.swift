@@ -141,11 +141,11 @@ package final class PersistentStore: Sendable {
             used: indexes
           )
         }
-        // A file may be removed meanwhile: SQLite creates the log anew, and misses its pages.
+        // Where the log is removed meanwhile, SQLite has opened an empty one in its place.
         try files?.check()
         return try reader.get()
       }
-      // Reads go on with this connection where files are removed later.
+      // This connection still reads the files where they are removed later.
       readers = ReaderPool(
         first: try openReader(),
         readersMax: environment.readersMax,

@@ -36,7 +36,7 @@ package struct ReadTurn: Sendable {
 final class ReaderPool: Sendable {
   typealias Body = @Sendable (Result<StoreReader, StoreError>) -> Void
 
-  /// A connection with its thread; the first read opens a connection that is not given.
+  /// A connection with its thread; the first read opens the connection where none was given.
   private final class Reader: Sendable {
     let queue = DispatchQueue(label: "cordial.reader")
     /// Used on the queue only.

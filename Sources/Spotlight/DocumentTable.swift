@@ -63,6 +63,8 @@ package final class DocumentTable: Sendable {
     package private(set) var aliveTokens: Int64 = 0
   }
 
+  /// Whether the documents are kept, and not only counted.
+  let isKept: Bool
   private let commitLock = Mutex(())
   private let state: Mutex<View>
 
@@ -72,6 +74,7 @@ package final class DocumentTable: Sendable {
   ///   - boostCount: The number of values of each document that change scores.
   ///   - isKept: Whether documents are kept, and not only counted.
   package init(boostCount: Int, isKept: Bool = true) {
+    self.isKept = isKept
     state = Mutex(View(boostCount: boostCount, isKept: isKept))
   }
 
@@ -163,10 +166,10 @@ extension DocumentTable.View {
     alive[number / 64] |= 1 << UInt64(number % 64)
   }
 
-  /// Counts the documents of a file, of which none is kept.
+  /// Sets the number of documents where they are only counted.
   ///
   /// - Parameters:
-  ///   - count: The number of documents.
+  ///   - count: The number of documents of the file.
   ///   - end: The number behind the greatest number of a document.
   mutating func count(_ count: Int64, below end: Int64) {
     (aliveCount, numbersEnd) = (count, Int(end))

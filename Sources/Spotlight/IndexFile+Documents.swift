@@ -26,33 +26,24 @@ extension IndexFile {
     return seen
   }
 
-  /// Returns all documents, which are those of a position.
+  /// Returns all documents, which are those of a position, or only their number.
   static func documents(
     _ position: IndexPosition?,
     _ db: SQLiteConnection,
-    _ layout: IndexLayout
+    _ layout: IndexLayout,
+    isKept: Bool = true
   ) throws -> DocumentTable.View {
-    var view = DocumentTable.View(boostCount: layout.boostCount)
+    var view = DocumentTable.View(boostCount: layout.boostCount, isKept: isKept)
     // Only a build has documents.
     guard let position else { return view }
     try check(position, db)
+    view.position = position
+    guard isKept else {
+      view.count(try db.integer("SELECT count(*) FROM document") ?? 0, below: position.next)
+      return view
+    }
     if let archived = try archived(position, db, layout) { return archived }
-    view.position = position
     try eachDocument(db, layout) { try view.add($0, below: position.next) }
-    return view
-  }
-
-  /// Returns a view that counts the documents of a position.
-  static func counted(
-    _ position: IndexPosition?,
-    _ db: SQLiteConnection,
-    _ layout: IndexLayout
-  ) throws -> DocumentTable.View {
-    var view = DocumentTable.View(boostCount: layout.boostCount, isKept: false)
-    guard let position else { return view }
-    try check(position, db)
-    view.position = position
-    view.count(try db.integer("SELECT count(*) FROM document") ?? 0, below: position.next)
     return view
   }
 

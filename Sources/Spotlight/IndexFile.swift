@@ -180,8 +180,7 @@ final class IndexFile {
         guard isBuilt == (position != nil) else {
           throw SQLiteError(.corrupt, "The index lacks its position or its build")
         }
-        return try isKept
-          ? Self.documents(position, db, layout) : Self.counted(position, db, layout)
+        return try Self.documents(position, db, layout, isKept: isKept)
       }
     }
   }

@@ -71,7 +71,7 @@ extension SearchIndex {
     var build = try IndexBuild(
       path: path,
       layout: layout,
-      keepingDocuments: keepsDocuments,
+      keepingDocuments: documents.isKept,
       restoring: domains,
       source: try makeSource()
     )

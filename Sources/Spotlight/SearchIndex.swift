@@ -40,7 +40,6 @@ package final class SearchIndex: LogFollower {
   let leaseWaitMax: Int
   let buildMilliseconds: Int
   let documents: DocumentTable
-  let keepsDocuments: Bool
   let vocabulary = Vocabulary()
   private let phraseCounts = PhraseCounts()
   let shared = Mutex(IndexState())
@@ -95,7 +94,6 @@ package final class SearchIndex: LogFollower {
     makeSource: @escaping @Sendable () throws -> any DocumentSource
   ) {
     self.path = path
-    self.keepsDocuments = keepsDocuments
     lease = IndexLease(of: path)
     self.leaseWaitMax = leaseWaitMax
     self.buildMilliseconds = buildMilliseconds
@@ -366,7 +364,7 @@ package final class SearchIndex: LogFollower {
   }
 
   private func load(_ file: IndexFile) throws -> DocumentTable.View {
-    let loaded = try file.load(isKept: keepsDocuments)
+    let loaded = try file.load(isKept: documents.isKept)
     let oldest = try file.queue.use { db in try IndexFile.oldest(db) }
     shared.withLock { shared in
       shared.activity.oldest = oldest

@@ -156,7 +156,7 @@ import Testing
           boosts: []
         )
       )
-      parts += DocumentArchiveParts.of(one)
+      parts += DocumentArchive.parts(of: one)
     }
     for part in parts {
       let isWhole = DocumentArchive.add(

@@ -35,10 +35,6 @@ import Testing
     return view
   }
 
-  private static func parts(_ view: DocumentTable.View) -> [[UInt8]] {
-    DocumentArchiveParts.of(view)
-  }
-
   private static func read(
     _ parts: [[UInt8]],
     boostCount: Int,
@@ -77,7 +73,7 @@ import Testing
     let documents = Self.documents(&random, boostCount: boostCount)
     let view = Self.view(documents, boostCount: boostCount)
     #expect(Self.text(Self.all(view)) == Self.text(documents), "\(Seeds.repeating(seed))")
-    let found = Self.read(Self.parts(view), boostCount: boostCount)
+    let found = Self.read(DocumentArchive.parts(of: view), boostCount: boostCount)
     #expect(
       found.map { Self.text(Self.all($0)) } == Self.text(documents),
       "\(Seeds.repeating(seed))"
@@ -98,7 +94,7 @@ import Testing
         )
       )
     }
-    let parts = Self.parts(view)
+    let parts = DocumentArchive.parts(of: view)
     #expect(parts.count == 3 && parts.allSatisfy { $0.count < 500_000 })
     #expect(Self.read(parts, boostCount: 0)?.aliveCount == 150_000)
   }
@@ -108,7 +104,7 @@ import Testing
     var random = SplitMix64(seed: seed)
     var documents: [DocumentTable.AddedDocument] = []
     while documents.isEmpty { documents = Self.documents(&random, boostCount: 1) }
-    let part = try #require(Self.parts(Self.view(documents, boostCount: 1)).first)
+    let part = try #require(DocumentArchive.parts(of: Self.view(documents, boostCount: 1)).first)
     for _ in 0..<200 {
       var wrong = part
       wrong[random.below(wrong.count)] ^= UInt8(1 << random.below(8))
@@ -257,9 +253,9 @@ import Testing
   }
 }
 
-enum DocumentArchiveParts {
+extension DocumentArchive {
   /// Returns the parts of the documents of a view.
-  static func of(_ view: DocumentTable.View) -> [[UInt8]] {
+  static func parts(of view: DocumentTable.View) -> [[UInt8]] {
     var writer = DocumentArchive.Writer()
     var parts: [[UInt8]] = []
     view.eachDocument { document in

@@ -68,7 +68,7 @@ extension FetchCompiler {
   ///
   /// SQLite plans a shorter list better where it knows the number of its elements.
   private static let longListMin = 64
-  /// The number of elements from which a list is no condition on one row, which keeps them twice.
+  /// The number of elements up to which a list is a condition on one row too, which has a copy.
   private static let rowListMax = 10_000
 
   /// Compiles membership in a long list of constants, whose elements are converted one by one.
@@ -76,7 +76,8 @@ extension FetchCompiler {
   /// - Parameters:
   ///   - comparison: The comparison.
   ///   - given: Its left side, where that is compiled already; nil otherwise.
-  /// - Returns: The condition; nil where an element is compared as SQL, so that each needs its own.
+  /// - Returns: The condition; nil where a side or an element is no plain value, as a decimal or an
+  ///   object that an identity names.
   /// - Throws: `predicateInvalid`.
   private mutating func compileLongList(
     _ comparison: PredicateComparison,
