@@ -152,7 +152,7 @@ public final class Container: Sendable {
   private let closing = Mutex<Task<Void, any Error>?>(nil)
 
   /// The memory of the messages of all containers of the process.
-  private static let budget = ByteBudget(bytesMax: Limits().processBytesMax)
+  private static let budget = ByteBudget(processBytesMax: Limits().processBytesMax)
 
   /// Opens stores that share a model.
   ///

@@ -111,7 +111,7 @@ package struct HeldConnection {
   private var memoryIsUsed: RPCError {
     .exceeded(
       "processBytes",
-      max: account?.bytesMax ?? .max,
+      max: account?.announcedMax ?? .max,
       "The memory for the messages of all connections is used up; connect again later"
     )
   }

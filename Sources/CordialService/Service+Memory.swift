@@ -53,7 +53,7 @@ extension Service {
   private var memoryIsUsed: RPCError {
     .exceeded(
       "processBytes",
-      max: budget.bytesMax,
+      max: budget.announcedMax,
       "The memory for the messages of all connections is used up; send the request again later"
     )
   }

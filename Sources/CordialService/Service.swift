@@ -131,7 +131,7 @@ package actor Service {
     otherFollowers = followers
     self.loop = loop
     self.limits = limits
-    self.budget = budget ?? ByteBudget(bytesMax: limits.processBytesMax)
+    self.budget = budget ?? ByteBudget(processBytesMax: limits.processBytesMax)
     indexMemory = self.budget.keep()
     observing = ObservationEngine(limits, self.budget)
     self.facts = facts
@@ -150,7 +150,7 @@ package actor Service {
   /// Counts the documents that the index has now, up to a quarter of the memory, so that messages
   /// have room however large the store is.
   private nonisolated func countIndex() {
-    indexMemory.set(min(index.documentBytes, budget.bytesMax / 4))
+    indexMemory.set(min(index.documentBytes, budget.announcedMax / 4))
   }
 
   // MARK: Connections

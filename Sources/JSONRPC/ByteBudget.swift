@@ -16,8 +16,10 @@ import Synchronization
 ///   takes several times the memory of its values. While it waits, others begin as they do beside a
 ///   response that did not fit.
 package final class ByteBudget: Sendable {
-  /// The maximum memory, in bytes.
+  /// The memory that connections may hold, in bytes.
   package let bytesMax: Int
+  /// The maximum that is announced, in bytes: `bytesMax` and what is lost beside it.
+  package let announcedMax: Int
   /// The length from which an unfinished message is dropped where memory is used up, in bytes.
   package static let unfinishedMin = 1 << 16
   /// The memory that a message may always take, so that small requests are read at the bound too.
@@ -28,6 +30,10 @@ package final class ByteBudget: Sendable {
   /// What a long request needs while it runs beside its own memory, as a multiple of it: the values
   /// of a predicate, of SQL and of SQLite.
   private static let copiesPerRequest = 3
+  /// The memory of messages that are being dropped which others may take already, in bytes.
+  ///
+  /// The loop drops them later, so that they still take memory.
+  private static let droppingMax = 16 << 20
   /// The memory by which the highest use has to be undercut before `released` is called, in bytes.
   private static let releasedMin = 32 << 20
 
@@ -44,6 +50,8 @@ package final class ByteBudget: Sendable {
   private let heldByRequests = Atomic<Int>(0)
   /// The memory of responses, and of what requests need while they run, in bytes.
   private let heldByAnswers = Atomic<Int>(0)
+  /// The memory of messages that are being dropped, which is also in `held`.
+  private let heldByDropped = Atomic<Int>(0)
   /// The number of accounts that wait for memory.
   private let waitingCount = Atomic<Int>(0)
   private let state = Mutex(State())
@@ -70,6 +78,22 @@ package final class ByteBudget: Sendable {
   ///     take long.
   package init(bytesMax: Int, released: (@Sendable () -> Void)? = nil) {
     self.bytesMax = bytesMax
+    announcedMax = bytesMax
+    self.released = released
+  }
+
+  /// Creates the budget of a process whose connections hold nothing.
+  ///
+  /// An eighth of it is for what no account counts: free memory between the blocks of the
+  /// allocator, and the unused ends of responses.
+  ///
+  /// - Parameters:
+  ///   - processBytesMax: The maximum memory, in bytes.
+  ///   - released: Called on any thread after much of the memory has been released. It must not
+  ///     take long.
+  package init(processBytesMax: Int, released: (@Sendable () -> Void)? = nil) {
+    bytesMax = processBytesMax - processBytesMax / 8
+    announcedMax = processBytesMax
     self.released = released
   }
 
@@ -172,7 +196,7 @@ package final class ByteBudget: Sendable {
   ///   - needed: The memory that has to be free afterwards.
   /// - Returns: Whether the message of the caller has to be dropped.
   fileprivate func dropLargest(own: Int? = nil, needed: Int = 0) -> Bool {
-    while bytes + needed > bytesMax {
+    while bytes - heldByDropped.load(ordering: .relaxed) + needed > bytesMax {
       let largest = state.withLock { state -> (Account, Entry)? in
         var largest: (account: Account, entry: Entry)?
         for entry in state.entries.values {
@@ -185,7 +209,7 @@ package final class ByteBudget: Sendable {
       }
       guard let (account, entry) = largest else { return false }
       if account.number == own { return true }
-      account.forgetUnfinished()
+      account.markDropped()
       entry.dropped()
     }
     return false
@@ -216,7 +240,7 @@ package final class ByteBudget: Sendable {
     // What has reserved memory waits for nothing else, so that it begins at last.
     let needed = isReserving ? 0 : copies
     if self.bytes + needed > limit { _ = dropLargest(needed: bytesMax - limit + needed) }
-    guard self.bytes + needed <= limit || holdsNoAnswer else {
+    guard keptBytes + needed <= limit || holdsNoAnswer else {
       if isLong { setReserving(true, account.number) }
       return nil
     }
@@ -237,8 +261,15 @@ package final class ByteBudget: Sendable {
   fileprivate var hasRoom: Bool {
     if bytes <= bytesMax { return true }
     _ = dropLargest()
-    return bytes <= bytesMax
+    return keptBytes <= bytesMax
   }
+
+  /// The memory without a limited part of the messages that are being dropped.
+  fileprivate var keptBytes: Int {
+    bytes - min(heldByDropped.load(ordering: .relaxed), Self.droppingMax)
+  }
+
+  fileprivate func addDropped(_ bytes: Int) { heldByDropped.add(bytes, ordering: .relaxed) }
 
   /// The memory that one connection may hold while others wait: the same for each.
   package var share: Int { bytesMax / max(1, count) }
@@ -282,6 +313,8 @@ extension ByteBudget {
     fileprivate let budget: ByteBudget
     fileprivate let number: Int
     private let unfinished = Atomic<Int>(0)
+    /// The unfinished message that is being dropped, in bytes.
+    private let dropped = Atomic<Int>(0)
     private let requests = Atomic<Int>(0)
     private let responses = Atomic<Int>(0)
 
@@ -297,7 +330,7 @@ extension ByteBudget {
     /// Releases what the connection holds, because it has ended.
     package func close() {
       budget.close(number)
-      forgetUnfinished()
+      _ = setUnfinished(0)
       setResponses(0)
       let left = requests.exchange(0, ordering: .relaxed)
       budget.add(-left, isOfRequests: true)
@@ -317,8 +350,8 @@ extension ByteBudget {
     /// The memory that the next message may take, in bytes.
     package var messageBytesMax: Int { budget.messageBytesMax }
 
-    /// The maximum memory of all connections, in bytes.
-    package var bytesMax: Int { budget.bytesMax }
+    /// The announced maximum of the memory of all connections, in bytes.
+    package var announcedMax: Int { budget.announcedMax }
 
     /// Sets the memory of the unfinished message.
     ///
@@ -326,16 +359,21 @@ extension ByteBudget {
     /// - Returns: Whether the caller has to drop the message, because the memory is used up and no
     ///   other unfinished message is larger.
     package func setUnfinished(_ bytes: Int) -> Bool {
-      let former = unfinished.exchange(bytes, ordering: .relaxed)
+      // A message that was to be dropped is counted anew, or is gone.
+      let isDropped = dropped.exchange(0, ordering: .relaxed)
+      if isDropped > 0 { budget.addDropped(-isDropped) }
+      let former = unfinished.exchange(bytes, ordering: .relaxed) + isDropped
       guard bytes != former else { return false }
       budget.add(bytes - former)
       guard bytes > former, budget.bytes > budget.bytesMax else { return false }
       return budget.dropLargest(own: number)
     }
 
-    /// Counts the unfinished message no longer, because it is being dropped.
-    fileprivate func forgetUnfinished() {
-      budget.add(-unfinished.exchange(0, ordering: .relaxed))
+    /// Counts the unfinished message as one that is being dropped, until the decoder has done so.
+    fileprivate func markDropped() {
+      let bytes = unfinished.exchange(0, ordering: .relaxed)
+      dropped.add(bytes, ordering: .relaxed)
+      budget.addDropped(bytes)
     }
 
     /// Adds the memory of requests, or removes it with a negative number.
@@ -377,7 +415,7 @@ extension ByteBudget {
     /// Drops unfinished messages for it, until its own is the largest one.
     var hasRoomForRequest: Bool {
       guard budget.bytes > budget.bytesMax else { return true }
-      return !budget.dropLargest(own: number) && budget.bytes <= budget.bytesMax
+      return !budget.dropLargest(own: number) && budget.keptBytes <= budget.bytesMax
     }
 
     /// Whether memory is left for a response that grows.

@@ -196,7 +196,7 @@ private struct FrameReader: Sendable {
   private var memoryIsUsed: RPCError {
     .exceeded(
       "processBytes",
-      max: account?.bytesMax ?? .max,
+      max: account?.announcedMax ?? .max,
       "The memory for the messages of all connections is used up; send it again later"
     )
   }

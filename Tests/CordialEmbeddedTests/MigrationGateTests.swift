@@ -60,7 +60,7 @@ private final class Client: ByteChannelOwner {
   ) async throws {
     let folder = try TestFolder()
     let loop = TransportLoop()
-    let budget = ByteBudget(bytesMax: limits.processBytesMax)
+    let budget = ByteBudget(processBytesMax: limits.processBytesMax)
     let gate = MigrationGate(
       loop: loop,
       framing: nil,

@@ -23,6 +23,17 @@ private final class Count: Sendable {
     #expect(second.begin() != nil)
   }
 
+  @Test func `an eighth of the process's maximum is for the allocator`() {
+    let budget = ByteBudget(processBytesMax: 800)
+    let (account, other) = (budget.open(), budget.open())
+    account.setResponses(699)
+    #expect(other.begin() != nil)
+    account.setResponses(700)
+    #expect(other.begin() == nil)
+    // What is announced is what an error states.
+    #expect(account.announcedMax == 800)
+  }
+
   @Test func `a long request counts four times while it runs, up to a quarter`() throws {
     let budget = ByteBudget(bytesMax: 1 << 20)
     let account = budget.open()

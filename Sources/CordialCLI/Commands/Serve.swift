@@ -199,7 +199,7 @@ struct Serve: AsyncParsableCommand {
 
   /// Returns the memory of messages, which goes back to the system after much of it was used.
   private func messageBudget() -> ByteBudget {
-    ByteBudget(bytesMax: limits.processBytesMax) {
+    ByteBudget(processBytesMax: limits.processBytesMax) {
       DispatchQueue.global(qos: .utility).async { ProcessMemory.returnFree() }
     }
   }

@@ -172,7 +172,7 @@ final class MockConnection: Sendable {
   }
 
   private var memoryIsUsed: RPCError {
-    Limits.exceeded("processBytes", max: account.bytesMax, "The memory for messages is used up")
+    Limits.exceeded("processBytes", max: account.announcedMax, "The memory for messages is used up")
   }
 
   /// Handles messages until one has to wait for its response.
