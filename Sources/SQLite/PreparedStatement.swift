@@ -16,6 +16,10 @@ import GRDBSQLite
   private var bindFailures: [Int32: Int32] = [:]
   /// Whether `bindFailures` has codes.
   @usableFromInline private(set) var hasBindFailure = false
+  /// The length from which a text or a blob is unbound by `reset()`, in bytes.
+  private static let longArgumentMin = 1 << 12
+  /// Whether a long text or blob is bound, of which SQLite has a copy.
+  @usableFromInline private(set) var hasLongArgument = false
 
   /// Compiles a statement.
   ///
@@ -93,6 +97,7 @@ import GRDBSQLite
         )
       }
     }
+    if value.utf8.count >= Self.longArgumentMin { hasLongArgument = true }
     record(code, at: index)
   }
 
@@ -103,6 +108,7 @@ import GRDBSQLite
         ? sqlite3_bind_zeroblob(handle, index, 0)
         : sqlite3_bind_blob64(handle, index, bytes.baseAddress, UInt64(bytes.count), copied)
     }
+    if value.count >= Self.longArgumentMin { hasLongArgument = true }
     record(code, at: index)
   }
 
@@ -166,15 +172,21 @@ import GRDBSQLite
     return version
   }
 
-  /// Resets the statement for its next run; the arguments stay bound.
+  /// Resets the statement for its next run.
+  ///
+  /// The arguments stay bound, unless one of them is a long text or blob: a statement that waits
+  /// for its next use keeps no copy of it.
   @inlinable
   package func reset() {
     unsafe sqlite3_reset(handle)
+    if hasLongArgument { clearArguments() }
   }
 
   /// Unbinds the arguments, of which SQLite keeps copies until other values are bound.
+  @usableFromInline
   package func clearArguments() {
     unsafe sqlite3_clear_bindings(handle)
+    hasLongArgument = false
     bindFailures = [:]
     hasBindFailure = false
   }

@@ -437,7 +437,11 @@ import Testing
       ("rank + 1 IN", ["2", "4"], ["Milk", "10"]),
     ] as [(String, [String], [String])]
   )
-  func `a long list is a list`(left: String, elements: [String], titles: [String]) throws {
+  func `a long list finds what a short one finds`(
+    left: String,
+    elements: [String],
+    titles: [String]
+  ) throws {
     for count in [1, 63, 64, 1000, 10_001] {
       let list = (0..<max(count, elements.count)).map { elements[$0 % elements.count] }
       let arguments = "[[\(list.joined(separator: ","))]]"
@@ -446,6 +450,28 @@ import Testing
       let others = ["Milk", "éclair", "Zebra", "10"].filter { !titles.contains($0) }
       try check("NOT \(left) %@", others, arguments)
       try check("\(left) %@", titles, "[[null,\(list.joined(separator: ","))]]")
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("rank IN %@", "1", true), ("title IN[cd] %@", #""milk""#, true),
+      ("group IN %@", #""Group/p1""#, true), ("price IN %@", #""0.1""#, false),
+      ("title IN[l] %@", #""Zebra""#, false),
+    ] as [(String, String, Bool)]
+  )
+  func `a list of 64 elements is one argument`(
+    predicate: String,
+    element: String,
+    isOne: Bool
+  ) throws {
+    for count in [63, 64] {
+      let list = Array(repeating: element, count: count).joined(separator: ",")
+      let request = try FetchRequest(
+        JSONParser.parse(#"{"entity":"Task","predicate":"\#(predicate)","arguments":[[\#(list)]]}"#)
+      )
+      let sql = try store.snapshot { try $0.explain(request, isCount: true, isValues: false).sql }
+      #expect(sql.contains("cordial_values") == (isOne && count == 64), "\(count)")
     }
   }
 

@@ -46,6 +46,29 @@ import Testing
     #expect(try names == ["a\0b", nil])
   }
 
+  @Test(arguments: [false, true])
+  func `a statement that waits for its next use keeps no long argument`(isBlob: Bool) throws {
+    try queue.use { db in
+      let statement = try PreparedStatement(db, "SELECT length(?1), ?2")
+      let unbound = statement.bytes
+      for length in [4096, 1 << 20] {
+        if isBlob {
+          statement.bind([UInt8](repeating: 1, count: length), at: 1)
+        } else {
+          statement.bind(String(repeating: "a", count: length), at: 1)
+        }
+        statement.bind("short", at: 2)
+        #expect(try statement.step())
+        #expect(statement.integer(0) == Int64(length) && statement.text(1) == "short")
+        #expect(statement.bytes >= unbound + length)
+        statement.reset()
+        #expect(statement.bytes < unbound + 4096)
+        #expect(try statement.step() && statement.isNull(0) && statement.isNull(1))
+        statement.reset()
+      }
+    }
+  }
+
   @Test func `several statements run in their order`() throws {
     try queue.use { db in
       try db.execute("INSERT INTO item VALUES (1, 'a'); UPDATE item SET name = 'b'")
