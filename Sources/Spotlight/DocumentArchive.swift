@@ -13,16 +13,23 @@ package enum DocumentArchive {
 
   /// The parts of documents that are added one by one.
   package struct Writer {
+    private let boostCount: Int
     private var part = Part()
 
-    package init() {}
+    /// Creates a writer without documents.
+    ///
+    /// - Parameter boostCount: The number of boosts that each document has in a part; a document
+    ///   without some of them has null there.
+    package init(boostCount: Int) {
+      self.boostCount = boostCount
+    }
 
     /// Adds a document.
     ///
     /// - Parameter document: The document, whose number is greater than those before.
     /// - Returns: A part that is full, which precedes all later ones; nil otherwise.
     package mutating func add(_ document: DocumentTable.AddedDocument) -> [UInt8]? {
-      part.add(document)
+      part.add(document, boostCount: boostCount)
       return part.count == partMax ? end() : nil
     }
 
@@ -116,7 +123,7 @@ package enum DocumentArchive {
     private var content: [UInt8] = []
     private var (number, object) = (0 as Int64, 0 as Int64)
 
-    mutating func add(_ document: DocumentTable.AddedDocument) {
+    mutating func add(_ document: DocumentTable.AddedDocument, boostCount: Int) {
       count += 1
       append(UInt64(bitPattern: document.number &- number))
       append(UInt64(document.key.entity))
@@ -124,7 +131,8 @@ package enum DocumentArchive {
       append(UInt64(bitPattern: difference << 1 ^ difference >> 63))
       append(UInt64(document.length))
       append(UInt64(document.titleLength))
-      for boost in document.boosts {
+      for place in 0..<boostCount {
+        let boost = place < document.boosts.count ? document.boosts[place] : nil
         content.append(boost == nil ? 0 : 1)
         if let boost { append(word: boost.bitPattern) }
       }

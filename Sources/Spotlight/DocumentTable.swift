@@ -49,7 +49,7 @@ package final class DocumentTable: Sendable {
     private var chunks: [DocumentChunk] = []
     /// The chunk of all numbers without a document, which numbers far apart share.
     private let empty: DocumentChunk
-    /// The number behind the greatest number of a document.
+    /// One more than the greatest number of a document.
     private(set) var numbersEnd = 0
     /// A bit for each document number: whether the document is live.
     ///
@@ -57,14 +57,12 @@ package final class DocumentTable: Sendable {
     /// Counting reads a bit for each entry of the index, and the caches have room for these.
     private var alive: [UInt64] = []
     /// The number of values of each document that change scores.
-    private let boostCount: Int
+    package let boostCount: Int
     package private(set) var aliveCount: Int64 = 0
     /// The number of tokens of the live documents; of no use where documents are only counted.
     package private(set) var aliveTokens: Int64 = 0
   }
 
-  /// Whether the documents are kept, and not only counted.
-  let isKept: Bool
   private let commitLock = Mutex(())
   private let state: Mutex<View>
 
@@ -74,7 +72,6 @@ package final class DocumentTable: Sendable {
   ///   - boostCount: The number of values of each document that change scores.
   ///   - isKept: Whether documents are kept, and not only counted.
   package init(boostCount: Int, isKept: Bool = true) {
-    self.isKept = isKept
     state = Mutex(View(boostCount: boostCount, isKept: isKept))
   }
 
@@ -85,6 +82,9 @@ package final class DocumentTable: Sendable {
 
   /// The current documents.
   package var view: View { state.withLock { $0 } }
+
+  /// Whether the documents are kept, and not only counted.
+  var isKept: Bool { state.withLock { $0.isKept } }
 
   /// Applies a batch: the documents that it added and those that it removed.
   package func apply(_ position: IndexPosition, added: [AddedDocument], removed: [Int64]) {
@@ -125,18 +125,24 @@ extension DocumentTable.View {
   /// Adds a document that the file has.
   ///
   /// C code uses its number as an index, and the memory of a table depends on the greatest number.
+  /// Documents that are only counted come by number.
   ///
   /// - Parameters:
   ///   - document: The document; `IndexLayout.key` has checked its object.
   ///   - numbersEnd: The number that is greater than that of every document.
   /// - Throws: `SQLiteError` with the code `corrupt` for a document that no writer has written.
   mutating func add(_ document: DocumentTable.AddedDocument, below numbersEnd: Int64) throws {
-    guard document.number > 0, document.number < numbersEnd, key(document.number) == nil,
+    guard document.number > 0, document.number < numbersEnd, !mayHave(document.number),
       (0...Int64(UInt32.max)).contains(document.length)
     else {
       throw SQLiteError(.corrupt, "The index has an invalid document \(document.number)")
     }
     add(document)
+  }
+
+  /// Returns whether a document has the number, as far as this is known.
+  private func mayHave(_ number: Int64) -> Bool {
+    isKept ? key(number) != nil : number < numbersEnd
   }
 
   /// Makes room for a chunk that no other view shares.
@@ -170,7 +176,7 @@ extension DocumentTable.View {
   ///
   /// - Parameters:
   ///   - count: The number of documents of the file.
-  ///   - end: The number behind the greatest number of a document.
+  ///   - end: One more than the greatest number of a document.
   mutating func count(_ count: Int64, below end: Int64) {
     (aliveCount, numbersEnd) = (count, Int(end))
   }
@@ -246,7 +252,7 @@ extension DocumentTable.View {
 
   /// Returns the data of a live document, or nil for another number.
   private func document(_ number: Int64) -> spotlight_document? {
-    guard number >= 0, number < numbersEnd,
+    guard isKept, number >= 0, number < numbersEnd,
       alive[Int(number) / 64] >> UInt64(number % 64) & 1 == 1
     else { return nil }
     return chunks[Int(number) / DocumentChunk.size].document(Int(number) % DocumentChunk.size)

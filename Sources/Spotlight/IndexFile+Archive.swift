@@ -24,21 +24,21 @@ extension IndexFile {
         guard try Self.position(db) == position else { return }
         try db.execute("DELETE FROM archive")
         let insert = try PreparedStatement(db, "INSERT INTO archive(documents) VALUES (?)")
-        var parts = DocumentArchive.Writer()
+        var parts = DocumentArchive.Writer(boostCount: layout.boostCount)
+        var archived = DocumentTable.View(boostCount: layout.boostCount, isKept: false)
         func write(_ part: [UInt8]?) throws {
           guard let part else { return }
           insert.bind(part, at: 1)
           try insert.run()
         }
-        var archived = view
+        func add(_ document: DocumentTable.AddedDocument) throws {
+          try archived.add(document, below: position.next)
+          try write(parts.add(document))
+        }
         if view.isKept {
-          try view.eachDocument { try write(parts.add($0)) }
+          try view.eachDocument(add)
         } else {
-          archived = DocumentTable.View(boostCount: layout.boostCount, isKept: false)
-          try Self.eachDocument(db, layout, isOrdered: true) { document in
-            try archived.add(document, below: position.next)
-            try write(parts.add(document))
-          }
+          try Self.eachDocument(db, layout, isOrdered: true, add)
         }
         try write(parts.end())
         try db.execute(

@@ -2,6 +2,7 @@ import CordialValues
 import Foundation
 import GRDB
 import Spotlight
+import Synchronization
 import TestSeeds
 import TestStores
 import Testing
@@ -198,7 +199,9 @@ import Testing
   }
 
   /// Numbers of rows are lengths and positions of the archive.
-  @Test(arguments: ["lengths = -5", "number = -5", "entity = 65535", "number = 1 << 40"])
+  @Test(arguments: [
+    "lengths = -5", "number = -5", "entity = 65535", "number = 1 << 40", "number = 4",
+  ])
   func `that a process keeps none of are checked by its stop`(change: String) async throws {
     let library = Library()
     let notes = (1...1200 as ClosedRange<Int64>).map { number in
@@ -213,6 +216,35 @@ import Testing
     #expect(await reopened.catchUp())
     #expect(reopened.index.status.documents == 1200)
     #expect(try reopened.result("milk").total == 1200)
+  }
+
+  /// Entities have different numbers of boosts; a part has the greatest number for each document.
+  @Test(arguments: [true, false])
+  func `of several entities are read by the next start`(isKept: Bool) async throws {
+    let library = Library()
+    library.state.withLock { state in
+      for number in 1...400 as ClosedRange<Int64> {
+        state.boosts[TestIndex.note(number)] = [Double(number), number % 3 == 0 ? nil : 2]
+        state.boosts[TestIndex.card(number)] = [number % 2 == 0 ? 7 : nil]
+      }
+    }
+    let texts = ["milk", nil] as [String?]
+    library.commit(
+      (1...400 as ClosedRange<Int64>).flatMap { number in
+        [
+          (TestIndex.note(number), texts), (TestIndex.card(number), ["milk"]),
+          (TestIndex.label(number), ["milk"]),
+        ] as [(ObjectKey, [String?]?)]
+      }
+    )
+    let first = try TestIndex(library, model: TestIndex.boostedModel, keepsDocuments: isKept)
+    #expect(await first.catchUp())
+    first.index.stop()
+    try change(first, Self.removal)
+    let second = try TestIndex(library, model: TestIndex.boostedModel, in: first.folder)
+    #expect(await second.catchUp())
+    #expect(second.index.status.documents == 1200)
+    #expect(try second.result("milk").total == 1200)
   }
 
   // Evidence: P-095a
@@ -256,7 +288,7 @@ import Testing
 extension DocumentArchive {
   /// Returns the parts of the documents of a view.
   static func parts(of view: DocumentTable.View) -> [[UInt8]] {
-    var writer = DocumentArchive.Writer()
+    var writer = DocumentArchive.Writer(boostCount: view.boostCount)
     var parts: [[UInt8]] = []
     view.eachDocument { document in
       if let part = writer.add(document) { parts.append(part) }

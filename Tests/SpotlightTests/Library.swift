@@ -16,6 +16,8 @@ final class Library: Sendable {
     var objects: [ObjectKey: [String?]] = [:]
     /// The domains of objects that have one.
     var domains: [ObjectKey: String] = [:]
+    /// The values that change the scores of objects that have them.
+    var boosts: [ObjectKey: [Double?]] = [:]
     /// The objects after each commit.
     var pasts: [[ObjectKey: [String?]]] = [[:]]
     var wholeReadings = 0
@@ -97,7 +99,11 @@ final class LibraryReader: DocumentSource {
           IndexedDocument(
             key: key,
             content: state.objects[key].map {
-              DocumentContent(texts: $0, domain: state.domains[key])
+              DocumentContent(
+                texts: $0,
+                boosts: state.boosts[key] ?? [],
+                domain: state.domains[key]
+              )
             },
             isNew: false,
             commits: commits
@@ -115,7 +121,11 @@ final class LibraryReader: DocumentSource {
         state.objects.sorted { $0.key < $1.key }.map {
           IndexedDocument(
             key: $0.key,
-            content: DocumentContent(texts: $0.value, domain: state.domains[$0.key]),
+            content: DocumentContent(
+              texts: $0.value,
+              boosts: state.boosts[$0.key] ?? [],
+              domain: state.domains[$0.key]
+            ),
             isNew: true,
             commits: commit...commit
           )
@@ -168,6 +178,25 @@ final class TestIndex {
        "spotlight": {"displayName": "name"}}]}
     """
 
+  /// Notes have two values that change scores, cards one, and labels none.
+  static let boostedModel = """
+    {"name": "Notes", "version": "1", "entities": [
+      {"name": "Note", "attributes": [
+        {"name": "body", "type": "string", "optional": true},
+        {"name": "title", "type": "string", "optional": true},
+        {"name": "views", "type": "int64", "optional": true},
+        {"name": "stars", "type": "int64", "optional": true}],
+       "spotlight": {"displayName": "title", "attributes": {"title": 2, "body": 1},
+         "boost": {"views": 0.3, "stars": 1}}},
+      {"name": "Plain", "attributes": [{"name": "title", "type": "string", "optional": true}]},
+      {"name": "Card", "attributes": [
+        {"name": "name", "type": "string", "optional": true},
+        {"name": "views", "type": "int64", "optional": true}],
+       "spotlight": {"displayName": "name", "boost": {"views": 0.3}}},
+      {"name": "Label", "attributes": [{"name": "name", "type": "string", "optional": true}],
+       "spotlight": {"displayName": "name"}}]}
+    """
+
   let folder: TestFolder
   let library: Library
   let index: SearchIndex
@@ -175,6 +204,7 @@ final class TestIndex {
 
   init(
     _ library: Library = Library(),
+    model: String = TestIndex.model,
     in folder: TestFolder? = nil,
     keepsDocuments: Bool = true,
     leaseWaitMax: Int = 60_000,
@@ -185,7 +215,7 @@ final class TestIndex {
     self.library = library
     index = SearchIndex(
       path: folder.path + "/index.sqlite",
-      model: try ModelDocument.parse(Array(Self.model.utf8).span),
+      model: try ModelDocument.parse(Array(model.utf8).span),
       keepsDocuments: keepsDocuments,
       leaseWaitMax: leaseWaitMax,
       buildMilliseconds: 0,
