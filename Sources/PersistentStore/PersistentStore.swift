@@ -145,7 +145,7 @@ package final class PersistentStore: Sendable {
         try files?.check()
         return try reader.get()
       }
-      // This connection still reads the files where they are removed later.
+      // Where the files are removed later, connections that are open still read them.
       readers = ReaderPool(
         first: try openReader(),
         readersMax: environment.readersMax,

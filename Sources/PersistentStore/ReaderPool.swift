@@ -68,7 +68,10 @@ final class ReaderPool: Sendable {
 
   private struct State {
     var idle: [Reader] = []
+    /// The number of connections, also of those that a thread is opening.
     var count = 0
+    /// The number of open connections.
+    var openCount = 0
     /// The reads that wait for a connection, by source, and the sources in the order of their
     /// turns.
     var waiting: [Int: Deque<(turn: ReadTurn, body: Body)>] = [:]
@@ -145,7 +148,7 @@ final class ReaderPool: Sendable {
     let reader = Reader(first)
     state.withLock { state in
       state.idle.append(reader)
-      state.count = 1
+      (state.count, state.openCount) = (1, 1)
     }
   }
 
@@ -179,6 +182,7 @@ final class ReaderPool: Sendable {
     do {
       let opened = Confined(try open(), to: reader.queue)
       reader.connection.withLock { $0 = opened }
+      state.withLock { $0.openCount += 1 }
       return opened.value
     } catch {
       let failure = StoreError(any: error)
@@ -203,7 +207,13 @@ final class ReaderPool: Sendable {
     let now = DispatchTime.now().uptimeNanoseconds
     return state.withLock { state in
       guard let (turn, body) = state.next(crowd: crowd) else {
-        if state.count > readersKept { state.count -= 1 } else { state.idle.append(reader) }
+        // Those that are being opened may fail, and this one would be missing for good.
+        if state.openCount > readersKept {
+          state.count -= 1
+          state.openCount -= 1
+        } else {
+          state.idle.append(reader)
+        }
         return nil
       }
       let run = Run(state.nextRun, turn, at: now)
