@@ -83,9 +83,10 @@ extension Service {
 
   /// Drops the unfinished message of a connection, which then fails.
   func dropUnfinished(session number: Int) {
-    guard let session = sessions[number], session.phase.reads else { return }
+    guard let session = sessions[number] else { return }
     var events: [ConnectionEvent] = []
     session.connection.dropUnfinished { events.append($0) }
+    guard session.phase.reads else { return }
     handle(events, session)
     markChanged(session)
   }

@@ -18,7 +18,7 @@ import Synchronization
 package final class ByteBudget: Sendable {
   /// The memory that connections may hold, in bytes.
   package let bytesMax: Int
-  /// The maximum that is announced, in bytes: `bytesMax` and what is lost beside it.
+  /// The maximum that is announced, in bytes: `bytesMax` and the part for the allocator.
   package let announcedMax: Int
   /// The length from which an unfinished message is dropped where memory is used up, in bytes.
   package static let unfinishedMin = 1 << 16
@@ -30,9 +30,11 @@ package final class ByteBudget: Sendable {
   /// What a long request needs while it runs beside its own memory, as a multiple of it: the values
   /// of a predicate, of SQL and of SQLite.
   private static let copiesPerRequest = 3
-  /// The memory of messages that are being dropped which others may take already, in bytes.
+  /// The memory of messages that are being dropped which requests and responses may take already,
+  /// in bytes.
   ///
-  /// The loop drops them later, so that they still take memory.
+  /// The loop drops them later, so that they still take memory. A request that grows by more fails;
+  /// it finds room when it is sent again.
   private static let droppingMax = 16 << 20
   /// The memory by which the highest use has to be undercut before `released` is called, in bytes.
   private static let releasedMin = 32 << 20
@@ -232,15 +234,17 @@ package final class ByteBudget: Sendable {
     let isReserving = bytes > 0
     let limit = state.withLock { state -> Int in
       if isReserving { return bytesMax - bytes }
-      let isAlone = state.reserving.allSatisfy { $0 == account.number }
-      return isAlone ? bytesMax - 1 : bytesMax / 2
+      let reservesAlone = state.reserving.allSatisfy { $0 == account.number }
+      return reservesAlone ? bytesMax - 1 : bytesMax / 2
     }
     let isLong = Self.isLong(length)
     let copies = isLong ? min(Self.copiesPerRequest * length, bytesMax / 4) : 0
     // What has reserved memory waits for nothing else, so that it begins at last.
     let needed = isReserving ? 0 : copies
     if self.bytes + needed > limit { _ = dropLargest(needed: bytesMax - limit + needed) }
-    guard keptBytes + needed <= limit || holdsNoAnswer else {
+    // What waits for messages that are being dropped does not wait in vain.
+    let isAlone = holdsNoAnswer && heldByDropped.load(ordering: .relaxed) <= 0
+    guard keptBytes + needed <= limit || isAlone else {
       if isLong { setReserving(true, account.number) }
       return nil
     }
@@ -312,9 +316,7 @@ extension ByteBudget {
   package final class Account: Sendable {
     fileprivate let budget: ByteBudget
     fileprivate let number: Int
-    private let unfinished = Atomic<Int>(0)
-    /// The unfinished message that is being dropped, in bytes.
-    private let dropped = Atomic<Int>(0)
+    private let unfinished = Mutex((bytes: 0, dropped: 0))
     private let requests = Atomic<Int>(0)
     private let responses = Atomic<Int>(0)
 
@@ -336,8 +338,8 @@ extension ByteBudget {
       budget.add(-left, isOfRequests: true)
     }
 
-    /// The unfinished message, in bytes.
-    package var unfinishedBytes: Int { unfinished.load(ordering: .relaxed) }
+    /// The unfinished message, in bytes; 0 for one that is being dropped.
+    package var unfinishedBytes: Int { unfinished.withLock { $0.bytes } }
 
     /// The responses that the peer has not accepted, in bytes.
     package var responseBytes: Int { responses.load(ordering: .relaxed) }
@@ -359,21 +361,24 @@ extension ByteBudget {
     /// - Returns: Whether the caller has to drop the message, because the memory is used up and no
     ///   other unfinished message is larger.
     package func setUnfinished(_ bytes: Int) -> Bool {
-      // A message that was to be dropped is counted anew, or is gone.
-      let isDropped = dropped.exchange(0, ordering: .relaxed)
-      if isDropped > 0 { budget.addDropped(-isDropped) }
-      let former = unfinished.exchange(bytes, ordering: .relaxed) + isDropped
-      guard bytes != former else { return false }
-      budget.add(bytes - former)
-      guard bytes > former, budget.bytes > budget.bytesMax else { return false }
+      let former = unfinished.withLock { unfinished in
+        defer { unfinished = (bytes, 0) }
+        return unfinished
+      }
+      // Memory that is released wakes others, to whom nothing must seem to be dropped any more.
+      if former.dropped > 0 { budget.addDropped(-former.dropped) }
+      let growth = bytes - former.bytes - former.dropped
+      budget.add(growth)
+      guard growth > 0, budget.bytes > budget.bytesMax else { return false }
       return budget.dropLargest(own: number)
     }
 
     /// Counts the unfinished message as one that is being dropped, until the decoder has done so.
     fileprivate func markDropped() {
-      let bytes = unfinished.exchange(0, ordering: .relaxed)
-      dropped.add(bytes, ordering: .relaxed)
-      budget.addDropped(bytes)
+      unfinished.withLock { unfinished in
+        budget.addDropped(unfinished.bytes)
+        unfinished = (0, unfinished.dropped + unfinished.bytes)
+      }
     }
 
     /// Adds the memory of requests, or removes it with a negative number.

@@ -154,7 +154,6 @@ private struct FrameReader: Sendable {
   private func message(in frame: Span<UInt8>, _ framing: Framing) -> ConnectionEvent {
     let parsed: JSONParser.Measured
     let growth = account.flatMap { ByteBudget.isLong(frame.count) ? RequestGrowth($0) : nil }
-    // The request is counted before its growth no longer is.
     defer { growth?.end() }
     do {
       parsed = try JSONParser.measure(
@@ -175,7 +174,7 @@ private struct FrameReader: Sendable {
       } else {
         event = .message(try Message(parsed.value), bytes: bytes)
       }
-      account?.addRequests(bytes)
+      if let growth { growth.end(asRequestOf: bytes) } else { account?.addRequests(bytes) }
       return event
     } catch {
       return .reject(error)

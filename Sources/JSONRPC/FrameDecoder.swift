@@ -137,12 +137,18 @@ package struct FrameDecoder {
   ///
   /// - Parameter emit: Called with `dropped`.
   package mutating func dropUnfinished(_ emit: (Event, Span<UInt8>) -> Void) {
-    guard pending.count >= ByteBudget.unfinishedMin else { return }
+    // What is not dropped is counted again.
+    guard pending.capacity > ByteBudget.unfinishedMin else {
+      _ = account?.setUnfinished(pending.capacity)
+      return
+    }
     switch state {
     case .line: state = .discarding
     case .body(let count): state = .skipping(count - pending.count)
     // Nothing long is kept in these states.
-    case .undecided, .discarding, .header, .skipping, .closed: return
+    case .undecided, .discarding, .header, .skipping, .closed:
+      _ = account?.setUnfinished(pending.capacity)
+      return
     }
     pending = []
     searched = 0

@@ -24,8 +24,11 @@ final class RequestGrowth: JSONMeter, Sendable {
     return account.hasRoomForRequest
   }
 
-  /// Counts nothing any more: the message is a request, which is counted as such, or it failed.
-  func end() {
-    account.addRequests(-bytes.exchange(0, ordering: .relaxed))
+  /// Counts the growth no longer.
+  ///
+  /// - Parameter bytes: The memory of the request that the message is, in bytes, which is counted
+  ///   instead; 0 for a message that failed.
+  func end(asRequestOf bytes: Int = 0) {
+    account.addRequests(bytes - self.bytes.exchange(0, ordering: .relaxed))
   }
 }

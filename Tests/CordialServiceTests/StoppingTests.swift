@@ -22,14 +22,14 @@ private enum Slow {
 
 @Suite struct `A read that takes long` {
   /// Limits that end no read, however busy the machine is.
-  private static var noLimits: Limits {
+  private static var unlimitedTime: Limits {
     var limits = Limits()
     limits.requestSecondsMax = 3600
     return limits
   }
 
   private func withSlowTasks(
-    limits: Limits = noLimits,
+    limits: Limits = unlimitedTime,
     readersMax: Int = 2,
     _ body: @escaping @Sendable (ServiceHost) throws -> Void
   ) async throws {

@@ -184,6 +184,29 @@ private final class Flag: Sendable {
     #expect(highest.load(ordering: .relaxed) >= 4 << 20)
   }
 
+  /// The memory of a message is greater than its length while it grows.
+  @Test func `is what is dropped, and not the length`() {
+    let budget = ByteBudget(bytesMax: 1 << 20)
+    var peer = Peer(budget)
+    peer.send("{" + Self.text(40_000))
+    for count in [10_000, 11_000] { peer.send(Self.text(count)) }
+    #expect(peer.account.unfinishedBytes > 1 << 16)
+    peer.dropUnfinished()
+    #expect(peer.lines == ["1302 processBytes"])
+    #expect(budget.bytes == 0)
+  }
+
+  @Test func `of a message that is too short to be dropped is counted again`() {
+    let budget = ByteBudget(bytesMax: 100_000)
+    let peer = Peer(budget)
+    _ = peer.account.setUnfinished(90_000)
+    // A response needs the memory.
+    #expect(budget.open().begin(reserving: 50_000) != nil)
+    #expect(peer.dropped.isSet && peer.account.unfinishedBytes == 0)
+    #expect(peer.account.setUnfinished(10_000) == false)
+    #expect(peer.account.unfinishedBytes == 10_000)
+  }
+
   @Test(arguments: [1, 7, 1000, 100_000])
   func `the rest of a body is skipped, and the next message is read`(portion: Int) {
     let budget = ByteBudget(bytesMax: 1 << 20)
