@@ -365,9 +365,9 @@ extension ByteBudget {
         defer { unfinished = (bytes, 0) }
         return unfinished
       }
-      // Memory that is released wakes others, to whom nothing must seem to be dropped any more.
-      if former.dropped > 0 { budget.addDropped(-former.dropped) }
       let growth = bytes - former.bytes - former.dropped
+      if former.dropped > 0 { budget.addDropped(-former.dropped) }
+      // This wakes accounts that wait, which must not find the message still being dropped.
       budget.add(growth)
       guard growth > 0, budget.bytes > budget.bytesMax else { return false }
       return budget.dropLargest(own: number)

@@ -207,7 +207,7 @@ final class ReaderPool: Sendable {
     let now = DispatchTime.now().uptimeNanoseconds
     return state.withLock { state in
       guard let (turn, body) = state.next(crowd: crowd) else {
-        // Those that are being opened may fail, and this one would be missing for good.
+        // Connections that are being opened may fail: they do not replace this one.
         if state.openCount > readersKept {
           state.count -= 1
           state.openCount -= 1

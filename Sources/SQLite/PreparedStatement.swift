@@ -18,7 +18,7 @@ import GRDBSQLite
   @usableFromInline private(set) var hasBindFailure = false
   /// The length from which a text or a blob is unbound by `reset()`, in bytes.
   private static let longArgumentMin = 1 << 12
-  /// Whether a long text or blob is bound, of which SQLite has a copy.
+  /// Whether SQLite keeps a copy of a long text or blob as an argument.
   @usableFromInline private(set) var hasLongArgument = false
 
   /// Compiles a statement.

@@ -72,9 +72,9 @@ private func measured(
     }
     #expect(error?.code == .tooLarge)
     #expect(small.total < 8 << 20)
-    let untold = Meter(bytesMax: .max)
-    _ = try JSONParser.measure(Array("[[0],[0]]".utf8).span, meter: untold)
-    #expect(untold.total == 0)
+    let unreported = Meter(bytesMax: .max)
+    _ = try JSONParser.measure(Array("[[0],[0]]".utf8).span, meter: unreported)
+    #expect(unreported.total == 0)
   }
 
   @Test func `is counted with its arrays and long strings`() throws {

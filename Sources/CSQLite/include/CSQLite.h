@@ -1,7 +1,7 @@
-// CSQLite: SQLite's variadic configuration functions, which Swift cannot call, and a table of the
-// values of a list.
+// CSQLite: SQLite's variadic configuration functions, which Swift cannot call, and a table-valued
+// function for the values of a list.
 //
-// Must not know: Swift, tables.
+// Must not know: Swift, the tables of stores.
 
 #ifndef CSQLITE_H
 #define CSQLITE_H
@@ -28,8 +28,7 @@ int sqlite_enable_triggers(struct sqlite3 *connection, int enabled);
 int sqlite_distrust_schema(struct sqlite3 *connection, int fires_triggers, int is_defensive);
 
 /// The first byte of a value in a list. Eight bytes follow for a number. The length in four bytes
-/// and the bytes follow for a text and a blob. Numbers have the machine's byte order, which is
-/// little-endian wherever Swift runs.
+/// and the bytes follow for a text and a blob. Numbers are little-endian.
 enum VALUE_LIST {
   VALUE_LIST_NULL,
   VALUE_LIST_INTEGER,
