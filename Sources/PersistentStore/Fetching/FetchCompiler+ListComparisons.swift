@@ -68,8 +68,9 @@ extension FetchCompiler {
   ///
   /// SQLite plans a shorter list better where it knows the number of its elements.
   private static let longListMin = 64
-  /// The number of elements up to which an observed fetch decides from the changed row alone. That
-  /// condition keeps a copy of the list.
+  /// The number of elements up to which an observed fetch decides from the changed row alone.
+  ///
+  /// Its condition keeps a copy of the list.
   private static let rowListMax = 10_000
 
   /// Compiles membership in a long list of constants, whose elements are converted one by one.
