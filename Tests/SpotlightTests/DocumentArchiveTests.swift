@@ -129,7 +129,13 @@ import Testing
   }
 
   private func change(_ index: TestIndex, _ sql: String) throws {
-    let queue = try DatabaseQueue(path: index.folder.path + "/index.sqlite")
+    var configuration = Configuration()
+    // The index may still write.
+    configuration.busyMode = .timeout(60)
+    let queue = try DatabaseQueue(
+      path: index.folder.path + "/index.sqlite",
+      configuration: configuration
+    )
     try queue.write { db in
       try db.execute(sql: sql)
       #expect(db.changesCount > 0)
