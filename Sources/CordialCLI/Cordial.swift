@@ -46,6 +46,7 @@ struct CordialProgram: AsyncParsableCommand {
     StandardStreams.ensureOpen()
     // When the reader of the output closes its end, the write fails and the process continues.
     signal(SIGPIPE, SIG_IGN)
+    PersistentStore.surviveLostPages()
     do {
       var command = try parseAsRoot()
       try DescriptorLimit.check()

@@ -26,7 +26,11 @@ final class ImportFile: InputFile {
     }
     defer { _ = close(source) }
     let copy = try TemporaryInput()
-    try Input.eachPortion(of: source, path) { try copy.write($0) }
+    var lines = CopiedLines()
+    try Input.eachPortion(of: source, path) { portion in
+      try lines.add(portion)
+      try copy.write(portion)
+    }
     (descriptor, count) = try copy.finish()
   }
 

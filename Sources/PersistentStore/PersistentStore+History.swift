@@ -103,13 +103,14 @@ extension PersistentStore {
     work: LongWork = LongWork(),
     _ completion: @escaping @Sendable (Result<StoreBackup.Outcome, StoreError>) -> Void
   ) {
-    let (source, environment) = (container, environment)
+    let (source, environment, opened) = (container, environment, opened)
     backups.async {
       let outcome = Result { () throws(StoreError) in
         try StoreBackup.copy(
           source,
           to: StoreContainer(path: path),
           environment: environment,
+          opened: opened,
           work: work
         )
       }

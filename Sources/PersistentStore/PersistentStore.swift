@@ -30,6 +30,8 @@ package final class PersistentStore: Sendable {
   let environment: StoreEnvironment
   /// Opens a read connection to the files that the writer has opened.
   private let openReader: @Sendable () throws -> StoreReader
+  /// The files that this process opened; nil where it takes no locks.
+  let opened: OpenedFiles?
   private let writer: WriterQueue?
   private let readers: ReaderPool
   /// The readers of past commits, whose views make SQLite compile their statements again.
@@ -115,9 +117,22 @@ package final class PersistentStore: Sendable {
       facts.indexDelegate = environment.indexDelegate
       self.facts = facts
       self.mismatch = mismatch
-      var files: OpenedFiles?
+      let (sorts, indexes) = (unindexedSorts, usedIndexes)
+      let makeReader = { @Sendable [facts] in
+        try StoreReader(
+          path: container.storePath,
+          role: role,
+          facts: facts,
+          unindexed: sorts,
+          used: indexes
+        )
+      }
+      var first: StoreReader?
       if isReadOnly {
         writer = nil
+        first = try makeReader()
+        // Other roles take no locks, by which SQLite would keep the files.
+        opened = role == .reader ? OpenedFiles(container.storePath) : nil
       } else {
         if model != nil { try StoreFile.updateModel(facts.model, at: container.storePath) }
         try container.writeModelCopy(facts.model)
@@ -126,28 +141,19 @@ package final class PersistentStore: Sendable {
           facts: facts,
           environment: environment
         )
-        files = writer.opened
+        opened = writer.opened
         self.writer = WriterQueue(writer)
       }
-      let (sorts, indexes) = (unindexedSorts, usedIndexes)
-      openReader = { [facts, files] in
-        try files?.check()
-        let reader = Result {
-          try StoreReader(
-            path: container.storePath,
-            role: role,
-            facts: facts,
-            unindexed: sorts,
-            used: indexes
-          )
-        }
+      openReader = { [opened] in
+        try opened?.check()
+        let reader = Result { try makeReader() }
         // Where the log is removed meanwhile, SQLite has opened an empty one in its place.
-        try files?.check()
+        try opened?.check()
         return try reader.get()
       }
       // Where the files are removed later, connections that are open still read them.
       readers = ReaderPool(
-        first: try openReader(),
+        first: try first ?? openReader(),
         readersMax: environment.readersMax,
         readersKept: Self.readersKept,
         open: openReader
@@ -197,6 +203,11 @@ package final class PersistentStore: Sendable {
   package var indexDelegate: IndexDelegate? { environment.indexDelegate }
   /// The names of the program's own merge policies.
   package var mergePolicies: Set<String> { Set(environment.mergePolicies.keys) }
+
+  /// Has this process survive that another program shortens a file that SQLite has mapped.
+  ///
+  /// The store then refuses requests. The process's action for SIGBUS is replaced.
+  package static func surviveLostPages() { SQLiteConnection.surviveLostPages() }
 
   private static func missing(_ container: StoreContainer) -> StoreError {
     StoreError(

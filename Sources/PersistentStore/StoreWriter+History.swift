@@ -124,7 +124,7 @@ extension StoreWriter {
         try db.interruptingCalls { try db.execute("VACUUM") }
       }
       // All saves would wait for the reader too.
-      if try db.withoutWaiting({ try db.emptyLog() }) { writeAheadLog.wasEmptied() }
+      if try emptyLog(db) { writeAheadLog.wasEmptied() }
     }
   }
 

@@ -188,6 +188,12 @@ final class StoreWriter {
   ) throws -> [Result<SaveOutcome, StoreError>] {
     try opened.check()
     try statements.begin.run()
+    do {
+      try db.checkLog()
+    } catch {
+      try statements.rollback.run()
+      throw error
+    }
     // SQLite may interrupt a statement that begins or ends a transaction after it has done so.
     if let instructionsMax { db.progress.limit(instructionsMax: instructionsMax) }
     defer { db.progress.liftLimit() }
@@ -454,28 +460,6 @@ final class StoreWriter {
     } catch {
       // The body throws nothing.
     }
-  }
-
-  /// Moves the pages of the write-ahead log into the store's file, unless another connection is in
-  /// the way.
-  ///
-  /// A checkpoint that waits for a reader keeps other processes from writing meanwhile.
-  func close() throws {
-    try queue.use { db in try db.withoutWaiting { try db.checkpoint() } }
-  }
-
-  /// Empties a large write-ahead log, unless another connection is in the way.
-  ///
-  /// - Returns: Whether the log is still large.
-  func shrinkLog() -> Bool {
-    guard writeAheadLog.isLarge else { return false }
-    do {
-      let isEmpty = try queue.use { db in try db.withoutWaiting { try db.emptyLog() } }
-      if isEmpty { writeAheadLog.wasEmptied() }
-    } catch {
-      // The log stays valid, and the next attempt may succeed.
-    }
-    return writeAheadLog.isLarge
   }
 
   /// Returns the value of `PRAGMA synchronous`: 2 is FULL, 1 is NORMAL.

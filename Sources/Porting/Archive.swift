@@ -14,6 +14,14 @@ package enum Archive {
   /// The version of the form with objects alone, and of the form with the history.
   private static let versions: (objects: Int64, history: Int64) = (1, 2)
 
+  /// The maximum length of a line of an archive with the history, in bytes.
+  static let contentLineBytesMax = 1 << 30
+  /// The number of bytes by which an archive is known.
+  static let startBytes = 16
+
+  /// Returns whether these are the first bytes of an archive.
+  static func isStart(_ bytes: [UInt8]) -> Bool { bytes.starts(with: #"{"archive":"#.utf8) }
+
   /// An archive that is complete.
   package struct Contents {
     /// The model's document.
@@ -29,7 +37,7 @@ package enum Archive {
     ///
     /// A row may have any values that SQLite stores.
     package var content: InputLines {
-      InputLines(lines, in: range, firstNumber: 2, lineBytesMax: 1 << 30)
+      InputLines(lines, in: range, firstNumber: 2, lineBytesMax: contentLineBytesMax)
     }
   }
 
@@ -127,8 +135,7 @@ package enum Archive {
   ///
   /// - Throws: The errors of the file.
   package static func isArchive(_ file: any InputFile) throws -> Bool {
-    let first = try file.bytes(in: 0..<min(file.count, 16))
-    if first.starts(with: #"{"archive":"#.utf8) { return true }
+    if isStart(try file.bytes(in: 0..<min(file.count, startBytes))) { return true }
     return try file.bytes(in: lastLine(of: file)).starts(with: #"{"objects":"#.utf8)
   }
 

@@ -92,3 +92,39 @@ package struct InputLines {
     buffer += try file.bytes(in: first..<min(first + Self.portionBytes, end))
   }
 }
+
+/// The lengths of the lines that are copied to a file before they are read.
+///
+/// An input without an end, such as `/dev/zero`, would fill the disk.
+package struct CopiedLines {
+  private var start: [UInt8] = []
+  private var number = 1
+  private var length = 0
+
+  package init() {}
+
+  /// Adds the next bytes.
+  ///
+  /// - Parameter bytes: The bytes after those of the last call.
+  /// - Throws: `PortingError` for a line that is longer than one of its kind of file may be.
+  package mutating func add(_ bytes: ArraySlice<UInt8>) throws {
+    start += bytes.prefix(Archive.startBytes - start.count)
+    let lengthMax =
+      Archive.isStart(start) ? Archive.contentLineBytesMax : InputLines.lineBytesMax
+    var rest = bytes
+    while let end = rest.firstIndex(of: 0x0A) {
+      try add(rest[..<end].count, lengthMax)
+      number += 1
+      length = 0
+      rest = rest[(end + 1)...]
+    }
+    try add(rest.count, lengthMax)
+  }
+
+  private mutating func add(_ count: Int, _ lengthMax: Int) throws {
+    length += count
+    guard length <= lengthMax else {
+      throw PortingError("Line \(number) is longer than \(lengthMax) bytes")
+    }
+  }
+}

@@ -16,6 +16,8 @@ import GRDB
 /// `SQLiteQueue` opens and lends it.
 package struct SQLiteConnection {
   let database: Database
+  /// Whether the connection uses a write-ahead log together with others.
+  let hasSharedLog: Bool
   /// What stops the statements of the connection.
   package let progress: ProgressHandler
 
@@ -110,9 +112,20 @@ package struct SQLiteConnection {
   /// Whether a transaction is open; SQLite ends a transaction automatically after some errors.
   package var isInTransaction: Bool { database.isInsideTransaction }
 
+  /// Begins a transaction.
+  ///
+  /// - Throws: `SQLiteError`, with the code `corrupt` where another program has changed the
+  ///   write-ahead log and the transaction would write; no transaction is open then.
   package func begin(_ kind: TransactionKind) throws {
     try PreparedStatement(kept: kind == .deferred ? "BEGIN DEFERRED" : "BEGIN IMMEDIATE", self)
       .run()
+    guard kind == .immediate else { return }
+    do {
+      try checkLog()
+    } catch {
+      try rollback()
+      throw error
+    }
   }
 
   package func commit() throws { try PreparedStatement(kept: "COMMIT", self).run() }
@@ -171,18 +184,6 @@ package struct SQLiteConnection {
   /// Sets the point at which commits return; SQLite refuses the setting inside a transaction.
   package func set(_ durability: Durability) throws {
     try execute("PRAGMA synchronous=\(durability.rawValue)")
-  }
-
-  /// Moves the pages of the write-ahead log that no reader needs into the database file.
-  package func checkpoint() throws { _ = try emptyLog() }
-
-  /// Moves the pages of the write-ahead log that no reader needs into the database file, and
-  /// empties the log.
-  ///
-  /// - Returns: Whether the log is empty; false where a reader needs it.
-  /// - Throws: `SQLiteError`.
-  package func emptyLog() throws -> Bool {
-    try integer("PRAGMA wal_checkpoint(TRUNCATE)") == 0
   }
 
   /// Runs a body in which no statement waits for another connection: where one has to, it fails at

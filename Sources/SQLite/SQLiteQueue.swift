@@ -35,6 +35,7 @@ package final class SQLiteQueue: Sendable {
   }
 
   private let queue: DatabaseQueue
+  private let hasSharedLog: Bool
   /// What stops the statements of the connection.
   package let progress: ProgressHandler
 
@@ -51,6 +52,7 @@ package final class SQLiteQueue: Sendable {
   /// - Throws: `SQLiteError`.
   package init(path: String, _ options: Options) throws {
     SQLiteSetup.run()
+    try Self.checkKinds(path)
     if !options.isReadOnly { Self.createFile(path) }
     var configuration = Configuration()
     configuration.readonly = options.isReadOnly
@@ -60,8 +62,14 @@ package final class SQLiteQueue: Sendable {
     configuration.allowsUnsafeTransactions = true
     let progress = ProgressHandler()
     self.progress = progress
+    let hasSharedLog = path.hasPrefix("/")
+    self.hasSharedLog = hasSharedLog
     configuration.prepareDatabase { database in
-      let connection = SQLiteConnection(database: database, progress: progress)
+      let connection = SQLiteConnection(
+        database: database,
+        hasSharedLog: hasSharedLog,
+        progress: progress
+      )
       progress.install(on: connection)
       _ = unsafe sqlite3_limit(
         database.sqliteConnection,
@@ -97,6 +105,18 @@ package final class SQLiteQueue: Sendable {
     }
   }
 
+  /// Fails where a file of the database is none with content, such as a named pipe: SQLite would
+  /// wait for what another process writes to it.
+  private static func checkKinds(_ path: String) throws(SQLiteError) {
+    guard path.hasPrefix("/") else { return }
+    for file in ["", "-wal", "-shm", "-journal"].map({ path + $0 }) {
+      var facts = stat()
+      guard unsafe stat(file, &facts) == 0 else { continue }
+      let isOther = [S_IFIFO, S_IFSOCK, S_IFCHR, S_IFBLK].contains(facts.st_mode & S_IFMT)
+      if isOther { throw SQLiteError(.notADatabase, "\(file) is not a regular file") }
+    }
+  }
+
   /// Creates a missing file for its owner only; SQLite gives the files of the log the same mode.
   ///
   /// SQLite meets every error again when it opens the file. An existing file is not opened here:
@@ -121,7 +141,13 @@ package final class SQLiteQueue: Sendable {
   package func use<Value>(_ body: (SQLiteConnection) throws -> Value) throws -> Value {
     try SQLiteError.translating {
       try queue.unsafeReentrantWrite { database in
-        try body(SQLiteConnection(database: database, progress: progress))
+        try body(
+          SQLiteConnection(
+            database: database,
+            hasSharedLog: hasSharedLog,
+            progress: progress
+          )
+        )
       }
     }
   }

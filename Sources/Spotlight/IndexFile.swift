@@ -30,8 +30,7 @@ final class IndexFile {
   private let path: String
   /// The identity of the file that was opened.
   let opened: FileIdentity?
-  /// The identity of SQLite's log, which exists as long as the connection.
-  private let openedLog: FileIdentity?
+  private let files: OpenedFiles
 
   /// Opens the index's file, and recreates its tables if they are of another layout or model.
   ///
@@ -99,7 +98,7 @@ final class IndexFile {
           )
         )
       }
-    openedLog = FileIdentity(path + "-wal")
+    files = OpenedFiles(path)
   }
 
   /// Has every word of later documents written again, after the tables have changed.
@@ -159,8 +158,9 @@ final class IndexFile {
   /// Whether the path still refers to the file that was opened.
   var isCurrent: Bool { FileIdentity(path) == opened }
 
-  /// Whether SQLite's log was removed alone, so that no other connection sees what this one writes.
-  var hasLostLog: Bool { isCurrent && FileIdentity(path + "-wal") != openedLog }
+  /// Whether the log, or the file by which SQLite shares it, was removed or replaced alone, so that
+  /// no other connection sees what this one writes.
+  var hasLostLog: Bool { isCurrent && files.changedPath != nil }
 
   // MARK: Reading
 
@@ -411,9 +411,12 @@ final class IndexFile {
 
   /// Writes what SQLite's log has to the file and empties the log, which the next start would read.
   ///
-  /// A reader is not waited for; the log then stays until the next time.
+  /// A reader is not waited for; the log then stays until the next time. It also stays where a file
+  /// was removed or replaced.
   func emptyLog() throws {
-    try withoutWaiting { db in try db.checkpoint() }
+    try withoutWaiting { db in
+      if files.changedPath == nil { try db.checkpoint() } else { try db.keepLog() }
+    }
   }
 
   /// Runs housekeeping that waits for no other connection.

@@ -63,8 +63,8 @@ package final class IndexSearcher {
   private let vocabulary: Vocabulary
   private let phraseCounts: PhraseCounts
   private let path: String
-  /// The identity of the file that was opened.
-  private let opened: FileIdentity?
+  /// The files that were opened.
+  private let files: OpenedFiles
   /// Called when another process has written to the file since this one read it.
   private let whenStale: @Sendable () -> Void
   /// The position that was read last, with its text: to compare texts is faster than to parse one.
@@ -85,12 +85,12 @@ package final class IndexSearcher {
     self.phraseCounts = phraseCounts
     self.path = path
     queue = try SpotlightError.opening(path) { try IndexFile.open(path, readonly: true) }
-    opened = FileIdentity(path)
+    files = OpenedFiles(path)
   }
 
   /// Whether the path still refers to the file that was opened; a damaged or removed index is
   /// rebuilt in another file.
-  package var isCurrent: Bool { FileIdentity(path) == opened }
+  package var isCurrent: Bool { files.isCurrent }
 
   /// Runs a body inside one read transaction of the index.
   ///
@@ -110,7 +110,11 @@ package final class IndexSearcher {
     _ body: (IndexSnapshot) throws -> Result
   ) throws -> Result {
     try queue.use { db in
-      try db.begin(.deferred)
+      guard files.sharesLog else { throw SpotlightError.damaged }
+      try SpotlightError.reading {
+        try db.checkSharing()
+        try db.begin(.deferred)
+      }
       let result: Result
       do {
         result = try db.progress.stopping(by: interruption) {

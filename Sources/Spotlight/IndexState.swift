@@ -1,5 +1,6 @@
 import CordialValues
 import PersistentHistory
+import SQLite
 import Synchronization
 
 /// What the index's thread, its callers and its waiters share.

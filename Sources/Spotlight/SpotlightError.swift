@@ -46,7 +46,7 @@ extension SpotlightError {
   /// The error of work that would delay the end of the service.
   package static let stopping = SpotlightError(.stopping, "The service is stopping")
 
-  private static let damaged = SpotlightError(
+  static let damaged = SpotlightError(
     .damaged,
     "The index was damaged and is being rebuilt"
   )

@@ -23,6 +23,31 @@ private final class RecordingFile: InputFile, Sendable {
   var reads: [Int] { lengths.withLock { $0 } }
 }
 
+@Suite struct `Lines that are copied` {
+  private func error(_ portions: [[UInt8]]) -> String? {
+    var lines = CopiedLines()
+    do {
+      for portion in portions { try lines.add(portion[...]) }
+      return nil
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  // Evidence: P-135h
+  @Test func `are refused where one has no end`() throws {
+    let mebibyte = [UInt8](repeating: 0, count: 1 << 20)
+    let most = [[UInt8]](repeating: mebibyte, count: 64)
+    #expect(error(most + [[10]] + most) == nil)
+    #expect(error(most + [[0]])?.contains("Line 1 is longer than 67108864 bytes") == true)
+    #expect(error(most + [[10]] + most + [[0]])?.contains("Line 2 is longer") == true)
+    #expect(error([Array("a\n\nb\n".utf8)] + most + [[0]])?.contains("Line 4") == true)
+    // An archive with the history has rows of any length that SQLite stores.
+    let start = [Array(#"{"arch"#.utf8), Array(#"ive":2,"model":{}}"#.utf8) + [10]]
+    #expect(error(start + most + [[0]]) == nil)
+  }
+}
+
 @Suite struct `The lines of a file` {
   private func lines(_ text: String) throws -> [String] {
     var lines = InputLines(Array(text.utf8))

@@ -17,7 +17,7 @@ enum Walls {
     "SQLite": ["CSQLite", "Interruptions", "GRDB", "GRDBSQLite", "FoundationEssentials", "Glibc"],
     "StoreLayout": ["ObjectModel", "CordialValues", "SQLite"],
     "PersistentHistory": [
-      "StoreLayout", "CordialValues", "ObjectModel", "JSON", "SQLite", "Algorithms", "Glibc",
+      "StoreLayout", "CordialValues", "ObjectModel", "JSON", "SQLite", "Algorithms",
     ],
     "PersistentStore": [
       "ObjectModel", "CordialValues", "DequeModule", "OrderedCollections", "PersistentHistory",

@@ -1,5 +1,5 @@
-// CSQLite: SQLite's variadic configuration functions, which Swift cannot call, and a table-valued
-// function for the values of a list.
+// CSQLite: SQLite's variadic configuration functions, which Swift cannot call, a table-valued
+// function for the values of a list, and checks of the write-ahead log.
 //
 // Must not know: Swift, the tables of stores.
 
@@ -41,5 +41,30 @@ enum VALUE_LIST {
 /// list in a blob. A statement with 200,000 parameters takes 40 MB instead.
 /// Returns 0, or SQLite's result code.
 int sqlite_add_value_lists(struct sqlite3 *connection);
+
+/// Has this process survive that another program shortens a file whose pages it has mapped: the
+/// lost pages become empty ones of this process's own. SQLite maps the file by which connections
+/// share a write-ahead log, and rebuilds it from the log where it is empty.
+/// It replaces the process's action for SIGBUS.
+/// Returns 0, or -1 with `errno`.
+int sqlite_survive_lost_pages(void);
+
+/// Returns whether this process has lost pages of any file.
+int sqlite_has_lost_pages(void);
+
+/// Checks that the connection shares the index of its write-ahead log with other connections.
+/// Returns 0, also without a log; SQLITE_CORRUPT where this process has lost pages of it.
+int sqlite_check_index_of_log(struct sqlite3 *connection);
+
+/// Checks, in a transaction that writes, that the write-ahead log is as SQLite's connections have
+/// written it: as long as its index says, with the header and the last frame that the index
+/// describes. Includes `sqlite_check_index_of_log`.
+/// Returns 0, also without a log; SQLITE_CORRUPT where another program has changed the log; the
+/// code of an error of reading.
+int sqlite_check_log(struct sqlite3 *connection);
+
+/// Has the connection leave its write-ahead log where it is when it is closed.
+/// Returns 0, or SQLite's result code.
+int sqlite_keep_log(struct sqlite3 *connection);
 
 #endif

@@ -71,7 +71,7 @@ extension StoreError {
         "The store's file cannot grow: \(message) (the disk may be full)",
         hint: "A quota or a limit of file sizes may be reached; free disk space and save again"
       )
-    case _ where error.isDamage:
+    case _ where error.isDamage || error.extendedCode == .inputOutputShortRead:
       self.init(
         .storeCorrupt,
         "The store's file is damaged: \(message)",
@@ -186,11 +186,11 @@ extension StoreError {
     text.utf8.count <= 200 ? text : String(text.prefix(100)) + "…"
   }
 
-  /// Returns the error of a store whose file was removed or replaced while it was open.
+  /// Returns the error of a store whose file was removed, replaced or emptied while it was open.
   static func storeGone(_ path: String) -> StoreError {
     StoreError(
       .storeCorrupt,
-      "\(path) is no longer the file that this service opened: it was removed or replaced",
+      "\(path) is no longer the file that this service opened: it was removed, replaced or emptied",
       hint: "Nothing can be saved; stop the service, check the store, then start the service again"
     )
   }

@@ -20,6 +20,7 @@ package final class StoreReader {
   /// The SQL of the plans that the reader compiled.
   let planTexts = SQLTexts()
   private let queue: SQLiteQueue
+  private let files: OpenedFiles
   private let log: HistoryLog
   let commits: CommitTable
   private let past: PastTables
@@ -73,6 +74,7 @@ package final class StoreReader {
         try PreparedStatement(db, "BEGIN"), try PreparedStatement(db, "COMMIT")
       )
     }
+    files = OpenedFiles(path)
   }
 
   /// Sets what is called between SQLite's instructions, and may wait; nil for nothing.
@@ -207,7 +209,10 @@ package final class StoreReader {
   ) throws -> Result {
     // GRDB only compiles the statements. The owner of this reader steps them without GRDB's queue,
     // which would add a tenth to the time of a look-up by key.
-    try Self.reading { try begin.run() }
+    try Self.reading {
+      try checkFiles()
+      try begin.run()
+    }
     let result: Result
     do {
       result = try queue.progress.stopping(by: interruption) {
@@ -220,6 +225,12 @@ package final class StoreReader {
     }
     try commit.run()
     return result
+  }
+
+  /// Fails where other connections write to another log than the one that this connection reads.
+  private func checkFiles() throws {
+    guard files.sharesLog else { throw StoreError.storeGone(files.sharedPath) }
+    if SQLiteConnection.hasLostPages { try queue.use { try $0.checkSharing() } }
   }
 
   /// The maximum number of unsealed changes that a reader hides; it keeps their rows in memory.
@@ -271,7 +282,7 @@ package final class StoreReader {
       let named = model.entity(named: id.entity),
       case let entity = model.entity(model.storedKey(named.number, object).entity),
       !entity.isAbstract,
-      let lookUp = try lookUp(entity)
+      let lookUp = try lookUp(entity), files.sharesLog, !SQLiteConnection.hasLostPages
     else { return false }
     let row = lookUp.row
     defer { row.reset() }

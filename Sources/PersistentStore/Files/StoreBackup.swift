@@ -4,7 +4,7 @@ import Glibc
 package import Interruptions
 import ObjectModel
 import PersistentHistory
-import SQLite
+package import SQLite
 
 /// Copies of whole stores.
 ///
@@ -25,6 +25,7 @@ package enum StoreBackup {
   ///   - source: The store.
   ///   - target: The folder to create, which must not exist.
   ///   - environment: The source of the new generation.
+  ///   - opened: The files of the store where it is open, which must not have been replaced.
   ///   - work: What stops the copy, and receives its progress.
   /// - Returns: The outcome.
   /// - Throws: `StoreError`; the target then does not exist.
@@ -32,6 +33,7 @@ package enum StoreBackup {
     _ source: StoreContainer,
     to target: StoreContainer,
     environment: StoreEnvironment,
+    opened: OpenedFiles? = nil,
     work: LongWork = LongWork()
   ) throws(StoreError) -> Outcome {
     guard !FileManager.default.fileExists(atPath: target.path) else {
@@ -63,7 +65,7 @@ package enum StoreBackup {
     )
     do {
       try partial.prepare()
-      let outcome = try write(source, partial, environment, work)
+      let outcome = try write(source, opened, partial, environment, work)
       guard unsafe rename(partial.path, target.path) == 0 else {
         throw StoreError(.cannotOpen, "\(target.path) cannot be created: \(reason())")
       }
@@ -97,14 +99,18 @@ package enum StoreBackup {
 
   private static func write(
     _ source: StoreContainer,
+    _ opened: OpenedFiles?,
     _ copy: StoreContainer,
     _ environment: StoreEnvironment,
     _ work: LongWork
   ) throws -> Outcome {
+    // To open another file would reset what the open connections share.
+    try opened?.check()
     let reader = try StoreConnection.open(source.storePath, StoreConnection.readerRole(of: source))
     let writer = try StoreConnection.open(copy.storePath, .writer)
     try reader.backup(to: writer) { done, count in try work.report(done, of: count) }
     try reader.close()
+    try opened?.check()
     let token = try writer.write { db -> StoreToken in
       let generation = try StoreMetadata.generation.value(db)
       let head = try db.row(HistoryLog.headQuery) { ($0.integer(0), $0.integer(1)) }

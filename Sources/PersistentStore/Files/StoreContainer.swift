@@ -3,6 +3,7 @@ import Glibc
 package import JSON
 package import ObjectModel
 import PersistentHistory
+import SQLite
 
 /// The folder of a store: `store.sqlite`, `index.sqlite`, `model.json`, the daemon's lock.
 package struct StoreContainer: Sendable {

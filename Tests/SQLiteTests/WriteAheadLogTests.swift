@@ -1,0 +1,190 @@
+import Foundation
+import SQLite
+import TestSeeds
+import TestStores
+import Testing
+
+@Suite struct `A write-ahead log that other programs change` {
+  private let folder: TestFolder
+  private var path: String { folder.path + "/test.sqlite" }
+  private var log: String { path + "-wal" }
+
+  init() throws {
+    folder = try TestFolder()
+  }
+
+  private func open(_ isReadOnly: Bool = false) throws -> SQLiteQueue {
+    var options = SQLiteQueue.Options()
+    options.isReadOnly = isReadOnly
+    options.busySecondsMax = 0
+    return try SQLiteQueue(path: path, options)
+  }
+
+  private func written() throws -> SQLiteQueue {
+    let queue = try open()
+    try queue.write { db in
+      try db.execute("CREATE TABLE item(number INTEGER PRIMARY KEY, value BLOB)")
+    }
+    for _ in 0..<5 {
+      try queue.write { db in try db.execute("INSERT INTO item(value) VALUES (randomblob(3000))") }
+    }
+    return queue
+  }
+
+  /// A way to change the log.
+  enum Change: CaseIterable {
+    case empty, shorten, header, lastFrame, everything
+  }
+
+  private func apply(_ change: Change) throws {
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: log))
+    defer { do { try file.close() } catch {} }
+    let size = try file.seekToEnd()
+    let content = try Data(contentsOf: URL(fileURLWithPath: log))
+    switch change {
+    case .empty: try file.truncate(atOffset: 0)
+    case .shorten: try file.truncate(atOffset: size - 1)
+    case .header: try overwrite(file, content, 16..<17)
+    case .lastFrame:
+      let frame = Int(size) - (24 + 4096)
+      try overwrite(file, content, frame + 20..<frame + 21)
+    case .everything: try overwrite(file, content, 0..<Int(size))
+    }
+  }
+
+  private func overwrite(_ file: FileHandle, _ content: Data, _ range: Range<Int>) throws {
+    try file.seek(toOffset: UInt64(range.lowerBound))
+    try file.write(contentsOf: Data(content[range].map { ~$0 }))
+  }
+
+  @Test(arguments: Change.allCases)
+  func `is refused by each transaction that writes, and kept`(change: Change) throws {
+    let queue = try written()
+    let database = try Data(contentsOf: URL(fileURLWithPath: path))
+    try apply(change)
+    let changed = try Data(contentsOf: URL(fileURLWithPath: log))
+    for _ in 0..<2 {
+      let error = #expect(throws: SQLiteError.self) {
+        try queue.write { db in try db.execute("DELETE FROM item") }
+      }
+      #expect(error?.code == .corrupt)
+      let refused = #expect(throws: SQLiteError.self) {
+        try queue.use { db in try db.checkpoint() }
+      }
+      #expect(refused?.code == .corrupt)
+      #expect(try queue.use { db in db.isInTransaction } == false)
+    }
+    try queue.close()
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == database)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: log)) == changed)
+  }
+
+  @Test func `is found by the paths of the files`() throws {
+    for suffix in ["", "-wal", "-shm"] {
+      for change in ["remove", "replace", "empty"] where suffix == "-shm" || change != "empty" {
+        try FileManager.default.removeItem(atPath: folder.path)
+        try FileManager.default.createDirectory(
+          atPath: folder.path,
+          withIntermediateDirectories: false
+        )
+        let queue = try written()
+        let files = OpenedFiles(path)
+        #expect(files.changedPath == nil)
+        #expect(files.sharesLog)
+        let changed = path + suffix
+        let content = try Data(contentsOf: URL(fileURLWithPath: changed))
+        if change == "empty" {
+          #expect(unsafe truncate(changed, 0) == 0)
+        } else {
+          // Otherwise the new file may get the number of the removed one.
+          try FileManager.default.moveItem(atPath: changed, toPath: folder.path + "/moved")
+        }
+        if change == "replace" { try content.write(to: URL(fileURLWithPath: changed)) }
+        #expect(files.changedPath == changed)
+        #expect(files.isCurrent == (suffix != ""))
+        #expect(files.sharesLog == (suffix != "-shm" || change == "remove"))
+        if change == "empty" {
+          // SQLite has mapped the file, and reads it when it is closed.
+          #expect(unsafe truncate(changed, off_t(content.count)) == 0)
+        }
+        withExtendedLifetime(queue) {}
+      }
+    }
+  }
+
+  @Test func `is found beside the file to which a symbolic link leads`() throws {
+    let queue = try written()
+    let link = folder.path + "/link.sqlite"
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+    let files = OpenedFiles(link)
+    #expect(files.changedPath == nil)
+    try FileManager.default.removeItem(atPath: log)
+    #expect(files.changedPath?.hasSuffix("test.sqlite-wal") == true)
+    withExtendedLifetime(queue) {}
+  }
+
+  /// Whatever SQLite's connections do with the log, none of them takes it for a changed one.
+  @Test(arguments: Seeds.first(30))
+  func `differs from one that connections write, empty and begin again`(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let pageBytes = [512, 1024, 4096, 32768, 65536][random.below(5)]
+    let first = try open()
+    try first.use { db in
+      try db.execute("PRAGMA journal_mode=DELETE; PRAGMA page_size=\(pageBytes); VACUUM")
+      try db.execute("PRAGMA journal_mode=WAL")
+      try db.execute("CREATE TABLE item(number INTEGER PRIMARY KEY, value BLOB)")
+    }
+    var queues = [first, try open(), try open(true)]
+    var expected: Int64 = 0
+    for _ in 0..<120 {
+      let index = random.below(2)
+      let queue = queues[index]
+      do {
+        switch random.below(9) {
+        case 0: try queue.use { db in try db.execute("PRAGMA wal_checkpoint(PASSIVE)") }
+        case 1: try queue.use { db in try db.execute("PRAGMA wal_checkpoint(RESTART)") }
+        case 2: try queue.use { db in try db.checkpoint() }
+        case 3: try queue.use { db in try db.execute("VACUUM") }
+        case 4:
+          // The cache is too small for the pages, which go to the log before the rollback.
+          try queue.use { db in
+            try db.execute("PRAGMA cache_size=5")
+            try db.begin(.immediate)
+            for _ in 0..<40 {
+              try db.execute("INSERT INTO item(value) VALUES (randomblob(?))", [Int64(3000)])
+            }
+            try db.rollback()
+          }
+        case 5:
+          queues[index] = try open()
+          try queue.close()
+        case 6:
+          try queues[2].use { db in
+            try db.begin(.deferred)
+            #expect(try db.integer("SELECT count(*) FROM item") == expected)
+            try queue.write { db in try db.execute("INSERT INTO item(value) VALUES ('')") }
+            expected += 1
+            try db.rollback()
+          }
+        default:
+          let bytes = Int64(random.below(20_000))
+          let count = 1 + random.below(20)
+          try queue.write { db in
+            for _ in 0..<count {
+              try db.execute("INSERT INTO item(value) VALUES (randomblob(?))", [bytes])
+            }
+          }
+          expected += Int64(count)
+        }
+      } catch let error as SQLiteError where error.code == .busy || error.code == .locked {
+        continue
+      }
+    }
+    for queue in queues {
+      #expect(
+        try queue.use { db in try db.integer("SELECT count(*) FROM item") } == expected,
+        "\(Seeds.repeating(seed))"
+      )
+    }
+  }
+}
