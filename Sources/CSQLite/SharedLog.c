@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "CSQLite.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sqlite3.h>
@@ -40,31 +41,112 @@ _Static_assert(sizeof(struct index_header) == index_header_bytes, "SQLite's form
 static atomic_int lost_page_count;
 static uintptr_t page_bytes = 4096;
 
-// Only functions that are safe in a signal handler.
-static void replace_lost_page(int signal, siginfo_t *info, void *context) {
-  (void)context;
-  void *page = (void *)((uintptr_t)info->si_addr & ~(page_bytes - 1));
-  void *replaced = MAP_FAILED;
-  if (info->si_code == BUS_ADRERR) {
-    replaced = mmap(
-      page, page_bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0
-    );
+// MARK: Lost pages. The functions of this part are safe in a signal handler.
+
+/// The bits of an entry of Linux's pagemap.
+enum { is_present_bit = 63, is_swapped_bit = 62, is_of_file_bit = 61 };
+
+static int has_bit(uint64_t entry, int bit) { return (int)(entry >> bit & 1); }
+
+/// Returns whether one of some pages exists, and is not of a file; `unknown` where the system does
+/// not say.
+static int has_own_page(const volatile void *first, size_t count, int unknown) {
+  enum { count_max = index_part_bytes / 4096 };
+  uint64_t entries[count_max];
+  ssize_t bytes = (ssize_t)(count * sizeof entries[0]);
+  int pages = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  if (pages < 0) return unknown;
+  off_t offset = (off_t)((uintptr_t)first / page_bytes * sizeof entries[0]);
+  ssize_t read = pread(pages, entries, (size_t)bytes, offset);
+  close(pages);
+  if (read != bytes) return unknown;
+  for (size_t i = 0; i < count; i++) {
+    int exists = has_bit(entries[i], is_present_bit) || has_bit(entries[i], is_swapped_bit);
+    if (exists && !has_bit(entries[i], is_of_file_bit)) return 1;
   }
-  if (replaced == MAP_FAILED) {
-    // The instruction runs again, and ends the process.
+  return 0;
+}
+
+/// A line of `/proc/self/maps`, byte by byte.
+struct maps_line {
+  uintptr_t start, end;
+  int field;
+  char name_end[4];
+};
+
+static void add_to_line(struct maps_line *line, char byte) {
+  int digit = byte >= '0' && byte <= '9' ? byte - '0' : byte >= 'a' && byte <= 'f' ? byte - 87 : -1;
+  if (line->field == 0) {
+    if (digit >= 0) line->start = line->start << 4 | (uintptr_t)digit;
+    else line->field = 1;
+  } else if (line->field == 1) {
+    if (digit >= 0) line->end = line->end << 4 | (uintptr_t)digit;
+    else line->field = 2;
+  } else {
+    memmove(line->name_end, line->name_end + 1, sizeof line->name_end - 1);
+    line->name_end[sizeof line->name_end - 1] = byte;
+  }
+}
+
+/// Returns whether an address is in a mapped file by which SQLite shares a log.
+static int is_of_shared_log(uintptr_t address) {
+  char buffer[1024];
+  struct maps_line line = {0};
+  int found = 0;
+  int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (maps < 0) return 0;
+  ssize_t count;
+  while (!found && (count = read(maps, buffer, sizeof buffer)) > 0) {
+    for (ssize_t i = 0; i < count && !found; i++) {
+      if (buffer[i] != '\n') {
+        add_to_line(&line, buffer[i]);
+        continue;
+      }
+      found = line.start <= address && address < line.end && !memcmp(line.name_end, "-shm", 4);
+      line = (struct maps_line){0};
+    }
+  }
+  close(maps);
+  return found;
+}
+
+static int replace_page(void *page) {
+  static atomic_flag is_busy = ATOMIC_FLAG_INIT;
+  while (atomic_flag_test_and_set_explicit(&is_busy, memory_order_acquire)) {}
+  int is_replaced;
+  if (is_of_shared_log((uintptr_t)page)) {
+    int protection = PROT_READ | PROT_WRITE, flags = MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS;
+    is_replaced = mmap(page, page_bytes, protection, flags, -1, 0) != MAP_FAILED;
+    if (is_replaced) {
+      // A page that was never written does not exist for `has_own_page`.
+      *(volatile char *)page = 0;
+      atomic_fetch_add(&lost_page_count, 1);
+    }
+  } else {
+    // Another thread may have replaced the page.
+    is_replaced = has_own_page(page, 1, 0);
+  }
+  atomic_flag_clear_explicit(&is_busy, memory_order_release);
+  return is_replaced;
+}
+
+static void handle_lost_page(int signal, siginfo_t *info, void *context) {
+  (void)context;
+  int error = errno;
+  void *page = (void *)((uintptr_t)info->si_addr & ~(page_bytes - 1));
+  if (info->si_code != BUS_ADRERR || !replace_page(page)) {
     struct sigaction standard = {.sa_handler = SIG_DFL};
     sigaction(signal, &standard, 0);
-    return;
+    // An instruction runs again, and ends the process; a signal that was sent does not.
+    if (info->si_code <= 0) raise(signal);
   }
-  // A page that was never written is not recorded as present.
-  *(volatile char *)page = 0;
-  atomic_fetch_add(&lost_page_count, 1);
+  errno = error;
 }
 
 int sqlite_survive_lost_pages(void) {
   page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
   struct sigaction action = {
-    .sa_sigaction = replace_lost_page,
+    .sa_sigaction = handle_lost_page,
     .sa_flags = SA_SIGINFO | SA_RESTART,
   };
   return sigaction(SIGBUS, &action, 0);
@@ -74,46 +156,28 @@ int sqlite_has_lost_pages(void) {
   return atomic_load_explicit(&lost_page_count, memory_order_relaxed) != 0;
 }
 
-/// Returns whether a part of the index has pages that are not those of its file.
-static int has_lost_page(const volatile void *part) {
-  enum { count_max = index_part_bytes / 4096 };
-  // Bits of an entry of Linux's pagemap.
-  const uint64_t is_present = 1ull << 63, is_swapped = 1ull << 62, is_of_file = 1ull << 61;
-  uint64_t entries[count_max];
-  size_t count = page_bytes < index_part_bytes ? index_part_bytes / page_bytes : 1;
-  ssize_t bytes = (ssize_t)(count * sizeof entries[0]);
-  int pages = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-  if (pages < 0) return 1;
-  off_t offset = (off_t)((uintptr_t)part / page_bytes * sizeof entries[0]);
-  ssize_t read = pread(pages, entries, (size_t)bytes, offset);
-  close(pages);
-  if (read != bytes) return 1;
-  for (size_t i = 0; i < count; i++) {
-    if (entries[i] & (is_present | is_swapped) && !(entries[i] & is_of_file)) return 1;
-  }
-  return 0;
-}
+// MARK: The log
 
-/// Sets the file that shares the log, and its first part; null where the connection shares none.
-static int get_index(
-  struct sqlite3 *connection, sqlite3_file **database, volatile void **part
-) {
+/// Sets the part of the index with a number from 0; null where the connection shares no such part.
+static int get_part(sqlite3_file *database, int number, volatile void **part) {
+  const sqlite3_io_methods *methods = database->pMethods;
   *part = 0;
-  int code = sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, database);
-  if (code != SQLITE_OK) return code;
-  const sqlite3_io_methods *methods = (*database)->pMethods;
-  if (!methods || methods->iVersion < 2) return SQLITE_OK;
-  return methods->xShmMap(*database, 0, index_part_bytes, 0, part);
+  if (!methods || methods->iVersion < 2 || !methods->xShmMap) return SQLITE_OK;
+  int code = methods->xShmMap(database, number, index_part_bytes, 0, part);
+  // The part can be read where it cannot be written.
+  return (code & 0xff) == SQLITE_READONLY ? SQLITE_OK : code;
 }
 
 int sqlite_check_index_of_log(struct sqlite3 *connection) {
   if (!sqlite_has_lost_pages()) return SQLITE_OK;
   sqlite3_file *database;
   volatile void *part;
-  int code = get_index(connection, &database, &part);
+  size_t count = page_bytes < index_part_bytes ? index_part_bytes / page_bytes : 1;
+  int code = sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &database);
+  if (code == SQLITE_OK) code = get_part(database, 0, &part);
   for (int i = 1; code == SQLITE_OK && part; i++) {
-    if (has_lost_page(part)) return SQLITE_CORRUPT;
-    code = database->pMethods->xShmMap(database, i, index_part_bytes, 0, &part);
+    if (has_own_page(part, count, 1)) return SQLITE_CORRUPT;
+    code = get_part(database, i, &part);
   }
   return code;
 }
@@ -122,19 +186,45 @@ static uint32_t big_endian(const uint8_t *bytes) {
   return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
+/// Returns whether the index leads from the page of a frame to the frame, which is numbered from 1.
+static int has_frame(sqlite3_file *database, uint32_t frame, uint32_t page, int *code) {
+  enum {
+    page_number_count = 4096,
+    slot_count = 8192,
+    slot_factor = 383,
+    first_count = page_number_count - 136 / 4,
+  };
+  uint32_t number = frame <= first_count ? 0 : 1 + (frame - first_count - 1) / page_number_count;
+  uint32_t index = frame <= first_count ? frame : (frame - first_count - 1) % page_number_count + 1;
+  volatile void *part;
+  *code = get_part(database, (int)number, &part);
+  if (*code != SQLITE_OK || !part) return 0;
+  const volatile uint32_t *pages = (const volatile uint32_t *)part + (number ? 0 : 136 / 4);
+  const volatile uint16_t *slots =
+    (const volatile uint16_t *)((const volatile uint32_t *)part + page_number_count);
+  if (pages[index - 1] != page) return 0;
+  uint32_t slot = page * slot_factor & (slot_count - 1);
+  for (int i = 0; i < slot_count && slots[slot]; i++, slot = (slot + 1) & (slot_count - 1)) {
+    if (slots[slot] == index) return 1;
+  }
+  return 0;
+}
+
 int sqlite_check_log(struct sqlite3 *connection) {
   sqlite3_file *database, *log;
   volatile void *part;
-  int code = get_index(connection, &database, &part);
+  int code = sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &database);
+  if (code == SQLITE_OK) code = get_part(database, 0, &part);
   if (code != SQLITE_OK || !part) return code;
-  code = sqlite_check_index_of_log(connection);
-  if (code != SQLITE_OK) return code;
-  code = sqlite3_file_control(connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
-  if (code != SQLITE_OK) return code;
   struct index_header header;
   memcpy(&header, (const void *)part, sizeof header);
-  if (header.version != index_version || !header.is_initialized) return SQLITE_OK;
-  if (!header.frame_count || !log->pMethods) return SQLITE_OK;
+  code = sqlite_check_index_of_log(connection);
+  if (code != SQLITE_OK) return code;
+  // The transaction has initialized it.
+  if (!header.is_initialized) return SQLITE_CORRUPT;
+  if (header.version != index_version || !header.frame_count) return SQLITE_OK;
+  code = sqlite3_file_control(connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+  if (code != SQLITE_OK || !log->pMethods) return code;
 
   int64_t content_bytes = (header.page_bytes & 0xfe00) + ((header.page_bytes & 1) << 16);
   int64_t frame_bytes = frame_header_bytes + content_bytes;
@@ -150,9 +240,10 @@ int sqlite_check_log(struct sqlite3 *connection) {
   int agrees = !memcmp(start + 16, header.salt, 8) && !memcmp(frame + 8, header.salt, 8) &&
                big_endian(frame + 16) == header.frame_checksum[0] &&
                big_endian(frame + 20) == header.frame_checksum[1];
-  return agrees ? SQLITE_OK : SQLITE_CORRUPT;
+  if (agrees) agrees = has_frame(database, header.frame_count, big_endian(frame), &code);
+  return code != SQLITE_OK || agrees ? code : SQLITE_CORRUPT;
 }
 
-int sqlite_keep_log(struct sqlite3 *connection) {
-  return sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)0);
+int sqlite_keep_log(struct sqlite3 *connection, int keeps) {
+  return sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps, (int *)0);
 }

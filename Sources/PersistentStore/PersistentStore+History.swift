@@ -103,6 +103,21 @@ extension PersistentStore {
     work: LongWork = LongWork(),
     _ completion: @escaping @Sendable (Result<StoreBackup.Outcome, StoreError>) -> Void
   ) {
+    guard let writer else { return copy(to: path, work, completion) }
+    // A copy of a changed log would be made of pages that no connection wrote.
+    writer.perform(of: 0, { writer in try writer.checkFiles() }) { checked in
+      switch checked {
+      case .success: self.copy(to: path, work, completion)
+      case .failure(let error): completion(.failure(error))
+      }
+    }
+  }
+
+  private func copy(
+    to path: String,
+    _ work: LongWork,
+    _ completion: @escaping @Sendable (Result<StoreBackup.Outcome, StoreError>) -> Void
+  ) {
     let (source, environment, opened) = (container, environment, opened)
     backups.async {
       let outcome = Result { () throws(StoreError) in

@@ -32,7 +32,7 @@ package final class PersistentStore: Sendable {
   private let openReader: @Sendable () throws -> StoreReader
   /// The files that this process opened; nil where it takes no locks.
   let opened: OpenedFiles?
-  private let writer: WriterQueue?
+  let writer: WriterQueue?
   private let readers: ReaderPool
   /// The readers of past commits, whose views make SQLite compile their statements again.
   private let pastReaders: ReaderPool

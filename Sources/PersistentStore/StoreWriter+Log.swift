@@ -6,14 +6,28 @@ extension StoreWriter {
   /// the way.
   ///
   /// A checkpoint that waits for a reader keeps other processes from writing meanwhile. The log of
-  /// files that were removed or replaced stays, because it may have the only copy of some commits.
+  /// files that were replaced stays, because it may have the only copy of some commits. Of a log
+  /// that was removed, the open file has the only copy.
   func close() throws {
     try queue.use { db in
+      try db.keepLog(true)
+      if !opened.lacksOnlyLog { try opened.check() }
+      _ = try db.withoutWaiting { try db.emptyLog() }
+    }
+  }
+
+  /// Fails where a file of the store was removed or replaced, or another program has changed its
+  /// log.
+  ///
+  /// - Throws: `StoreError`; `SQLiteError`.
+  func checkFiles() throws {
+    try opened.check()
+    try queue.use { db in
       do {
-        _ = try emptyLog(db)
-      } catch let error as StoreError {
-        try db.keepLog()
-        throw error
+        try db.begin(.immediate)
+        try db.rollback()
+      } catch let error as SQLiteError where error.code == .busy {
+        // Another process writes, which checks the log if it is one of Cordial's.
       }
     }
   }

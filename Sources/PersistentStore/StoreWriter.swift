@@ -208,6 +208,9 @@ final class StoreWriter {
         )
       }
       db.progress.liftLimit()
+      // The transaction may have taken long.
+      try opened.check()
+      try db.checkLog()
       try statements.commit.run()
       known = head
       return outcomes

@@ -1,9 +1,12 @@
+import Synchronization
+
 /// The files of an open database: the file, its write-ahead log, and the file by which connections
 /// share the log.
 ///
 /// SQLite notices none of them being removed or replaced: what a connection then writes is lost, or
-/// destroys what another one has written.
-package struct OpenedFiles: Sendable {
+/// destroys what another one has written. What was found once is found always, because another
+/// process may have written meanwhile.
+package final class OpenedFiles: Sendable {
   private let path: String
   /// The path of the database's file without symbolic links, beside which SQLite has the others.
   private let resolved: String
@@ -12,6 +15,11 @@ package struct OpenedFiles: Sendable {
   private let log: FileIdentity?
   /// Nil where the connection does not share the log.
   private let shared: FileIdentity?
+  /// The greatest size of the shared file that was seen; SQLite makes no shared file shorter.
+  private let sharedBytes: Atomic<Int>
+  private let lostSharing = Atomic(false)
+  private let foundChange = Atomic(false)
+  private let changed = Mutex<String?>(nil)
 
   private var logPath: String { resolved + "-wal" }
   /// The path of the file by which connections share the log.
@@ -32,6 +40,7 @@ package struct OpenedFiles: Sendable {
     database = FileIdentity(path)
     log = FileIdentity(resolved + "-wal")
     shared = FileIdentity(resolved + "-shm")
+    sharedBytes = Atomic(Self.sharedPartBytes)
   }
 
   /// Whether the path still refers to the database that was opened.
@@ -41,15 +50,37 @@ package struct OpenedFiles: Sendable {
   ///
   /// It still does where the shared file was removed and no other connection was opened since.
   package var sharesLog: Bool {
+    guard !lostSharing.load(ordering: .relaxed) else { return false }
     guard let shared, let file = FileIdentity.file(at: sharedPath) else { return true }
-    return file.identity == shared && file.bytes >= Self.sharedPartBytes
+    let most = sharedBytes.max(file.bytes, ordering: .relaxed).oldValue
+    guard file.identity == shared, file.bytes >= most else {
+      lostSharing.store(true, ordering: .relaxed)
+      return false
+    }
+    return true
   }
 
-  /// The path of a file that was removed, replaced or emptied; nil where a write is safe.
+  /// The path of a file that was removed, replaced or shortened; nil where a write is safe.
   package var changedPath: String? {
-    guard isCurrent else { return path }
-    guard log == nil || FileIdentity(logPath) == log else { return logPath }
-    guard shared == nil || FileIdentity(sharedPath) != nil && sharesLog else { return sharedPath }
+    if foundChange.load(ordering: .relaxed) { return changed.withLock { $0 } }
+    guard isCurrent else { return found(path) }
+    guard log == nil || FileIdentity(logPath) == log else { return found(logPath) }
+    guard shared == nil || FileIdentity(sharedPath) != nil && sharesLog else {
+      return found(sharedPath)
+    }
     return nil
+  }
+
+  /// Whether the log alone was removed, and no other one is in its place: no other process has
+  /// opened the database since, and the open log has the only copy of some commits.
+  package var lacksOnlyLog: Bool {
+    isCurrent && log != nil && FileIdentity(logPath) == nil && FileIdentity(sharedPath) == shared
+      && changedPath == logPath
+  }
+
+  private func found(_ path: String) -> String {
+    changed.withLock { if $0 == nil { $0 = path } }
+    foundChange.store(true, ordering: .relaxed)
+    return path
   }
 }

@@ -17,10 +17,11 @@ extension SQLiteConnection {
   ///
   /// - Throws: `SQLiteError`, with the code `corrupt` for a shared file that was shortened.
   package func checkSharing() throws {
+    guard Self.hasLostPages else { return }
     try unsafe check { unsafe sqlite_check_index_of_log($0) }
   }
 
-  /// Whether this process has lost pages of any file, so that `checkSharing` may fail.
+  /// Whether this process has lost pages of any shared file, so that `checkSharing` may fail.
   package static var hasLostPages: Bool { sqlite_has_lost_pages() != 0 }
 
   private func check(_ body: (OpaquePointer) -> Int32) throws {
@@ -28,16 +29,16 @@ extension SQLiteConnection {
     do {
       try unsafe withHandle(body)
     } catch let error as SQLiteError where error.code == .corrupt {
-      try keepLog()
+      try keepLog(true)
       throw SQLiteError(.corrupt, "Another program has changed the write-ahead log")
     }
   }
 
-  /// Leaves the write-ahead log where it is when the connection is closed.
+  /// Sets whether the write-ahead log stays where it is when the connection is closed.
   ///
   /// Otherwise the last connection copies its pages into the file, and removes it.
-  package func keepLog() throws {
-    try unsafe withHandle { unsafe sqlite_keep_log($0) }
+  package func keepLog(_ keeps: Bool) throws {
+    try unsafe withHandle { unsafe sqlite_keep_log($0, keeps ? 1 : 0) }
   }
 
   /// Moves the pages of the write-ahead log that no reader needs into the database file.
@@ -48,15 +49,19 @@ extension SQLiteConnection {
   /// Moves the pages of the write-ahead log that no reader needs into the database file, and
   /// empties the log.
   ///
+  /// A log that could not be checked, or was changed, stays when the connection is closed.
+  ///
   /// - Returns: Whether the log is empty; false where a reader or a writer needs it.
   /// - Throws: `SQLiteError`, as `checkLog`.
   package func emptyLog() throws -> Bool {
+    try keepLog(true)
     do {
       try begin(.immediate)
       try rollback()
     } catch let error as SQLiteError where error.code == .busy {
       return false
     }
+    try keepLog(false)
     return try integer("PRAGMA wal_checkpoint(TRUNCATE)") == 0
   }
 

@@ -128,6 +128,7 @@ package struct SQLiteConnection {
     }
   }
 
+  /// Commits the transaction.
   package func commit() throws { try PreparedStatement(kept: "COMMIT", self).run() }
 
   package func rollback() throws { try execute("ROLLBACK") }

@@ -109,7 +109,8 @@ package final class SQLiteQueue: Sendable {
   /// wait for what another process writes to it.
   private static func checkKinds(_ path: String) throws(SQLiteError) {
     guard path.hasPrefix("/") else { return }
-    for file in ["", "-wal", "-shm", "-journal"].map({ path + $0 }) {
+    let resolved = FileIdentity.resolved(path)
+    for file in ["", "-wal", "-shm", "-journal"].map({ resolved + $0 }) {
       var facts = stat()
       guard unsafe stat(file, &facts) == 0 else { continue }
       let isOther = [S_IFIFO, S_IFSOCK, S_IFCHR, S_IFBLK].contains(facts.st_mode & S_IFMT)

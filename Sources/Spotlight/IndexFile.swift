@@ -415,7 +415,7 @@ final class IndexFile {
   /// was removed or replaced.
   func emptyLog() throws {
     try withoutWaiting { db in
-      if files.changedPath == nil { try db.checkpoint() } else { try db.keepLog() }
+      if files.changedPath == nil { try db.checkpoint() } else { try db.keepLog(true) }
     }
   }
 

@@ -91,6 +91,29 @@ import Testing
   }
 
   // Evidence: P-066a, P-066c
+  @Test func `a log that was removed is written to the store by a stop`() throws {
+    try FileManager.default.removeItem(atPath: path("store.sqlite-wal"))
+    try expectNoSave()
+    try stop()
+    #expect(try reopened() == 5)
+  }
+
+  // Evidence: P-132b
+  @Test(arguments: [true, false])
+  func `a store with a changed log is not replaced while it is served`(isServed: Bool) throws {
+    let copy = try fixture.store("Copy.cordial")
+    if !isServed { try stop() }
+    // Without its first page, SQLite does not open the file.
+    let path = isServed ? path("store.sqlite-wal") : path("store.sqlite")
+    #expect(unsafe truncate(path, isServed ? 0 : 100) == 0)
+    let restored = try fixture.run(["restore", copy, store, "--replace"])
+    #expect(restored.code == (isServed ? 1 : 0), "\(restored.errors)")
+    #expect(restored.errors.contains("open") == isServed, "\(restored.errors)")
+    guard !isServed else { return try expectNoSave() }
+    #expect(try reopened() == 0)
+  }
+
+  // Evidence: P-066a, P-066c
   @Test func `a store that was replaced by its copy keeps its log`() throws {
     try replace(
       "store.sqlite",
@@ -128,7 +151,8 @@ import Testing
     #expect(try peer.errorCode("fetch", ["entity": "Task"]) == 1403)
     // Another process makes the file as long as it was, without the content.
     #expect(try fixture.run(["fetch", store, "Task"]).lines.count == 5)
-    try peer.call("status")
+    try expectNoSave()
+    #expect(try peer.errorCode("fetch", ["entity": "Task"]) == 1403)
     try stop()
     #expect(try reopened() == 5)
   }

@@ -42,14 +42,14 @@ enum VALUE_LIST {
 /// Returns 0, or SQLite's result code.
 int sqlite_add_value_lists(struct sqlite3 *connection);
 
-/// Has this process survive that another program shortens a file whose pages it has mapped: the
-/// lost pages become empty ones of this process's own. SQLite maps the file by which connections
-/// share a write-ahead log, and rebuilds it from the log where it is empty.
+/// Has this process survive that another program shortens a file by which SQLite's connections
+/// share a write-ahead log, and which SQLite has mapped: the lost pages become empty ones of this
+/// process's own, which `sqlite_check_index_of_log` finds.
 /// It replaces the process's action for SIGBUS.
 /// Returns 0, or -1 with `errno`.
 int sqlite_survive_lost_pages(void);
 
-/// Returns whether this process has lost pages of any file.
+/// Returns whether this process has lost pages of such a file.
 int sqlite_has_lost_pages(void);
 
 /// Checks that the connection shares the index of its write-ahead log with other connections.
@@ -58,13 +58,13 @@ int sqlite_check_index_of_log(struct sqlite3 *connection);
 
 /// Checks, in a transaction that writes, that the write-ahead log is as SQLite's connections have
 /// written it: as long as its index says, with the header and the last frame that the index
-/// describes. Includes `sqlite_check_index_of_log`.
+/// describes, and that the index leads to this frame. Includes `sqlite_check_index_of_log`.
 /// Returns 0, also without a log; SQLITE_CORRUPT where another program has changed the log; the
 /// code of an error of reading.
 int sqlite_check_log(struct sqlite3 *connection);
 
-/// Has the connection leave its write-ahead log where it is when it is closed.
+/// Sets whether the connection leaves its write-ahead log where it is when it is closed.
 /// Returns 0, or SQLite's result code.
-int sqlite_keep_log(struct sqlite3 *connection);
+int sqlite_keep_log(struct sqlite3 *connection, int keeps);
 
 #endif

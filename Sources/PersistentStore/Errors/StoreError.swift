@@ -186,11 +186,12 @@ extension StoreError {
     text.utf8.count <= 200 ? text : String(text.prefix(100)) + "…"
   }
 
-  /// Returns the error of a store whose file was removed, replaced or emptied while it was open.
+  /// Returns the error of a store whose file was removed, replaced or shortened while it was open.
   static func storeGone(_ path: String) -> StoreError {
     StoreError(
       .storeCorrupt,
-      "\(path) is no longer the file that this service opened: it was removed, replaced or emptied",
+      "\(path) is no longer the file that this service opened: "
+        + "it was removed, replaced or shortened",
       hint: "Nothing can be saved; stop the service, check the store, then start the service again"
     )
   }

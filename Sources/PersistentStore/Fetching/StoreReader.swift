@@ -230,7 +230,7 @@ package final class StoreReader {
   /// Fails where other connections write to another log than the one that this connection reads.
   private func checkFiles() throws {
     guard files.sharesLog else { throw StoreError.storeGone(files.sharedPath) }
-    if SQLiteConnection.hasLostPages { try queue.use { try $0.checkSharing() } }
+    if SQLiteConnection.hasLostPages { try queue.use { db in try db.checkSharing() } }
   }
 
   /// The maximum number of unsealed changes that a reader hides; it keeps their rows in memory.

@@ -214,21 +214,46 @@ package enum StoreBackup {
       try reader.close()
       try writer.close()
     } catch let error as SQLiteError where error.code == .busy {
-      throw StoreError(
-        .storeBusy,
-        "Another process has \(target.path) open",
-        hint: "Stop it, then restore again"
-      )
+      throw isOpenElsewhere(target)
     }
     guard unsafe rename(copy.modelPath, target.modelPath) == 0 else {
       throw StoreError(.cannotOpen, "\(target.modelPath) cannot be replaced: \(reason())")
     }
   }
 
+  /// Takes SQLite's exclusive lock on the file of a store that SQLite cannot open.
+  ///
+  /// - Returns: A descriptor that holds the lock; a negative number where there is no file.
+  /// - Throws: `StoreError` where another process has the store open.
+  private static func lockedAlone(_ target: StoreContainer) throws(StoreError) -> CInt {
+    let file = unsafe open(target.storePath, O_RDWR | O_CLOEXEC | O_NONBLOCK)
+    guard file >= 0 else { return file }
+    // Each connection has a shared lock on some of these bytes ("Database File Format", 1.6).
+    var lock = flock()
+    lock.l_type = Int16(F_WRLCK)
+    lock.l_whence = Int16(SEEK_SET)
+    (lock.l_start, lock.l_len) = (1 << 30, 512)
+    guard unsafe fcntl(file, F_SETLK, &lock) != 0, errno == EAGAIN || errno == EACCES else {
+      return file
+    }
+    _ = close(file)
+    throw isOpenElsewhere(target)
+  }
+
+  private static func isOpenElsewhere(_ target: StoreContainer) -> StoreError {
+    StoreError(
+      .storeBusy,
+      "Another process has \(target.path) open",
+      hint: "Stop it, then restore again"
+    )
+  }
+
   private static func replaceFiles(
     of target: StoreContainer,
     with copy: StoreContainer
   ) throws(StoreError) {
+    let lock = try lockedAlone(target)
+    defer { if lock >= 0 { _ = close(lock) } }
     // The write-ahead log of the old file is removed first, because it must not apply to the new
     // file.
     for file in [target.storePath + "-wal", target.storePath + "-shm"] { unsafe unlink(file) }
