@@ -71,8 +71,11 @@ static int has_own_page(const volatile void *first, size_t count, int unknown) {
 struct maps_line {
   uintptr_t start, end;
   int field;
-  char name_end[4];
+  char name_end[14];
 };
+
+/// The end of the name of a file by which SQLite shares a log, and that of a removed one.
+static const char shared_name[4] = "-shm", removed_name[14] = "-shm (deleted)";
 
 static void add_to_line(struct maps_line *line, char byte) {
   int digit = byte >= '0' && byte <= '9' ? byte - '0' : byte >= 'a' && byte <= 'f' ? byte - 87 : -1;
@@ -102,7 +105,10 @@ static int is_of_shared_log(uintptr_t address) {
         add_to_line(&line, buffer[i]);
         continue;
       }
-      found = line.start <= address && address < line.end && !memcmp(line.name_end, "-shm", 4);
+      const char *end = line.name_end;
+      int is_shared = !memcmp(end + 10, shared_name, sizeof shared_name) ||
+                      !memcmp(end, removed_name, sizeof removed_name);
+      found = is_shared && line.start <= address && address < line.end;
       line = (struct maps_line){0};
     }
   }

@@ -76,6 +76,10 @@ extension SearchIndex {
       }
       for order in refused { order.completion(.failure(SpotlightError.stopping)) }
       throw IndexStopped()
+    } catch let error as SQLiteError where isOfDamage(error) {
+      // The attempt goes on in a new file.
+      shared.withLock { [orders] shared in shared.orders = orders + shared.orders }
+      throw error
     } catch {
       for order in orders { order.completion(.failure(error)) }
       throw error

@@ -284,7 +284,7 @@ package final class SearchIndex: LogFollower {
       if shared.withLock({ $0.isDamaged }) { try removeFile() }
       try read()
       try mergePartsWhileReady()
-    } catch let error as SQLiteError where error.isDamage {
+    } catch let error as SQLiteError where isOfDamage(error) {
       // The index can be rebuilt from the store.
       let file = FileIdentity(path)
       shared.withLock { shared in
@@ -293,6 +293,13 @@ package final class SearchIndex: LogFollower {
       try removeFile()
       try read()
     }
+  }
+
+  /// Whether an error is that of a damaged file.
+  ///
+  /// SQLite also takes a damaged file for a full one; another file may grow then.
+  func isOfDamage(_ error: SQLiteError) -> Bool {
+    error.isDamage || error.code == .full && IndexSpace.shortage(besides: path) == nil
   }
 
   /// Removes a damaged file, unless another process has done so.

@@ -322,7 +322,7 @@ import Testing
   @Test func `answers correctly or is repaired, whatever bytes are changed`() async throws {
     try await onOwnThread {
       let sound = try Self.sound()
-      let seeds = Seeds.first(30, and: [5044])
+      let seeds = Seeds.first(30, and: [5044, 25_232])
       var counts = (rebuilt: 0, shown: 0)
       for seed in seeds {
         var random = SplitMix64(seed: seed)
@@ -342,7 +342,7 @@ import Testing
   @Test func `answers correctly or is repaired, whatever its write-ahead log has`() async throws {
     try await onOwnThread {
       let sound = try Self.sound()
-      for seed in Seeds.first(15) {
+      for seed in Seeds.first(15, and: [23_266]) {
         var random = SplitMix64(seed: seed)
         let files = try DamagedFiles(copyOf: sound.folder)
         // A copy of the files while a connection is open has the log of its commits.

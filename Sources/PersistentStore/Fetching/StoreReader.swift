@@ -224,6 +224,8 @@ package final class StoreReader {
       throw error
     }
     try commit.run()
+    // Otherwise some of the rows may be those of an earlier commit.
+    try Self.reading { try checkFiles() }
     return result
   }
 
@@ -282,7 +284,7 @@ package final class StoreReader {
       let named = model.entity(named: id.entity),
       case let entity = model.entity(model.storedKey(named.number, object).entity),
       !entity.isAbstract,
-      let lookUp = try lookUp(entity), files.sharesLog, !SQLiteConnection.hasLostPages
+      let lookUp = try lookUp(entity)
     else { return false }
     let row = lookUp.row
     defer { row.reset() }
@@ -291,7 +293,8 @@ package final class StoreReader {
     if row.dataVersion != known?.version { _ = try readHead() }
     // Until the next snapshot, the views may still show tables without changes that are sealed now.
     guard let known, known.head.isSealed, !past.isHiding,
-      known.head.mayDangle == lookUp.mayDangle
+      known.head.mayDangle == lookUp.mayDangle,
+      files.sharesLog, !SQLiteConnection.hasLostPages
     else { return false }
     begin(known.token, &writer)
     lookUp.plan.encoder.write(row, to: &writer)
