@@ -192,7 +192,7 @@ static uint32_t big_endian(const uint8_t *bytes) {
   return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/// Returns whether the index leads from the page of a frame to the frame, which is numbered from 1.
+/// Returns whether the index finds a frame, numbered from 1, by the number of its page.
 static int has_frame(sqlite3_file *database, uint32_t frame, uint32_t page, int *code) {
   enum {
     page_number_count = 4096,

@@ -14,7 +14,10 @@ enum Walls {
     "ObjectModel": [
       "BigInt", "CordialValues", "JSON", "CUnicode", "Crypto", "Interruptions", "Synchronization",
     ],
-    "SQLite": ["CSQLite", "Interruptions", "GRDB", "GRDBSQLite", "FoundationEssentials", "Glibc"],
+    "SQLite": [
+      "CSQLite", "Interruptions", "GRDB", "GRDBSQLite", "FoundationEssentials", "Glibc",
+      "Synchronization",
+    ],
     "StoreLayout": ["ObjectModel", "CordialValues", "SQLite"],
     "PersistentHistory": [
       "StoreLayout", "CordialValues", "ObjectModel", "JSON", "SQLite", "Algorithms",
