@@ -7,6 +7,10 @@ package struct KeyPathStep: Sendable {
   /// than one.
   package let end: Int
 
+  package var isRelationship: Bool {
+    if case .relationship = property { true } else { false }
+  }
+
   package var isToMany: Bool {
     if case .relationship(let relationship) = property { relationship.toMany } else { false }
   }

@@ -34,7 +34,7 @@ import Testing
          {"name": "tasks", "destination": "Task", "toMany": true, "inverse": "tags"}]}]}
     """
 
-  private let store: TestStore
+  let store: TestStore
 
   /// Fills the store.
   ///
@@ -60,7 +60,7 @@ import Testing
   }
 
   /// Checks the tasks, by title, that a predicate finds.
-  private func check(
+  func check(
     _ predicate: String,
     _ titles: [String],
     _ arguments: String = "[]",
@@ -200,7 +200,7 @@ import Testing
     try check("min:(1, rank, 2) == 1 AND rank > 2", ["Milk", "éclair", "Zebra"])
     try check("median:(tags.tasks.rank) == 3 AND rank == 6", [])
     try check("sum:(tags.tasks.rank) == 9 AND rank == 6", ["éclair"])
-    try check("tags.tasks.@count == 3", ["Milk"])
+    try check("tags.tasks.@count == 2", ["Milk", "éclair"])
     try check("tags.tasks.@max.rank == 6", ["Milk", "éclair"])
   }
 
@@ -262,7 +262,7 @@ import Testing
 
   @Test func `values of members are lists`() throws {
     try check("'blue' IN tags.@unionOfObjects.name", ["Milk"])
-    try check("tags.tasks.@unionOfObjects.title.@count == 3", ["Milk"])
+    try check("tags.tasks.@unionOfObjects.title.@count == 2", ["Milk", "éclair"])
     try check("tags.tasks.@distinctUnionOfObjects.title.@count == 2", ["Milk", "éclair"])
     try check("(tags.tasks.@distinctUnionOfObjects.rank)[LAST] == 6 AND done == 1", ["Milk"])
   }

@@ -145,6 +145,11 @@ enum PredicateCorpus {
     Article | 'draft' IN[c] tags.name
     Article | noindex:(title) == %@ | ["Release notes"]
     Article | %@ == nil OR feed == %@ | [null, "Feed/p1"]
+    Article | ANY feed == %@ | ["Feed/p1"]
+    Article | ANY feed.title == %@ | ["News"]
+    Article | NONE guid IN %@ | [["urn:example:1", "urn:example:2"]]
+    Article | ANY SELF.guid IN %@ | [["urn:example:1", "urn:example:2"]]
+    Article | title.length > 0
     Episode | chapters[SIZE] > 0
     Episode | TERNARY(duration > 3600, playPosition / 60, playPosition) > 45
     Episode | floor:(duration / 60) >= %d | [20]

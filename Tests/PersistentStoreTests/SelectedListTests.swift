@@ -45,13 +45,13 @@ import Testing
     return try await filled().fetch(request).first?["values"]?["v"]
   }
 
-  // Evidence: P-056a
+  // Evidence: P-056a, P-052p
   @Test(arguments: [
     ("tasks.title", #"[null,"\"one\""]"#), ("tasks.due", #"[null,"2026-01-02T03:04:05.678Z"]"#),
     ("tasks.data", #"[null,"AAEC"]"#), ("tasks.size", "[null,0.1]"),
     ("tasks.facts.o", #"[null,{"b":1}]"#), ("tasks.facts.t", "[null,true]"),
-    ("tasks.tags.name", #"["y","x","y"]"#), ("tasks.tags", #"["Tag/p2","Tag/p1","Tag/p2"]"#),
-    ("tasks.group", #"["Group/sa","Group/sa"]"#), ("tasks.group.code", #"["a","a"]"#),
+    ("tasks.tags.name", #"["y","x"]"#), ("tasks.tags", #"["Tag/p2","Tag/p1"]"#),
+    ("tasks.group", #"["Group/sa"]"#), ("tasks.group.code", #"["a"]"#),
     ("SELF", #""Group/sa""#), ("objectID", #""Group/sa""#), ("entity.name", #""Group""#),
   ])
   func `a path over to-manys is a list`(path: String, list: String) async throws {

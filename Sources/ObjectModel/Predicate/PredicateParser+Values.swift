@@ -108,25 +108,23 @@ extension PredicateParser {
     }
   }
 
-  /// Parses one element of a list; lists do not nest, so that this needs no recursion.
+  /// Parses one element of a list; lists do not nest.
   private mutating func listElement() throws(PredicateError) -> PredicateExpression {
-    let offset = lexer.utf16Offset(token.offset)
-    let isNegative = try take("-")
     if case .sign("{") = token.form { throw unexpected("a single value") }
-    if case .sign("(") = token.form { throw unexpected("a single value") }
-    let element = try value()
-    guard isNegative else { return element }
-    switch element.form {
-    case .constant(.integer(let number)):
-      let (negative, overflows) = Int64(0).subtractingReportingOverflow(number)
-      let value: JSONValue = overflows ? .number(0x1p63) : .integer(negative)
-      return PredicateExpression(form: .constant(value), offset: offset)
-    case .constant(.number(let number)):
-      // Int64's smallest number has no positive counterpart.
-      let value: JSONValue = number == 0x1p63 ? .integer(.min) : .number(-number)
-      return PredicateExpression(form: .constant(value), offset: offset)
-    default: throw PredicateError(offset: element.offset, expected: "a number")
+    let element = try nested { parser throws(PredicateError) in try parser.side() }
+    guard case .negative(let inner) = element.form, case .constant(let constant) = inner.form else {
+      return element
     }
+    let value: JSONValue
+    switch constant {
+    case .integer(let number):
+      let (negative, overflows) = Int64(0).subtractingReportingOverflow(number)
+      value = overflows ? .number(0x1p63) : .integer(negative)
+    // Int64's smallest number has no positive counterpart.
+    case .number(let number): value = number == 0x1p63 ? .integer(.min) : .number(-number)
+    default: throw PredicateError(offset: inner.offset, expected: "a number")
+    }
+    return PredicateExpression(form: .constant(value), offset: element.offset)
   }
 
   // MARK: Words

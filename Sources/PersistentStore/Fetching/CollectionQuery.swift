@@ -6,6 +6,8 @@ struct CollectionQuery {
   /// The value of a row.
   var value: SQLFragment
   let side: ComparedSide
+  /// The object of a row, which counts once however it is reached; nil where no row repeats one.
+  var object: SQLFragment?
   /// The tables and their joins, in the form of FROM.
   var from: String
   /// Values that the tables bind, before those of the conditions.
@@ -20,22 +22,18 @@ struct CollectionQuery {
   var isDistinct = false
 
   /// The query of one column, `v`.
-  var rows: SQLFragment { rows(orderBy: "") }
+  var rows: SQLFragment { rows(by: [], isDescending: false) }
 
   /// The query of one column, `v`, in the order of the elements.
-  var orderedRows: SQLFragment {
-    rows(orderBy: order.isEmpty ? "" : " ORDER BY \(order.joined(separator: ", "))")
-  }
+  var orderedRows: SQLFragment { rows(by: order, isDescending: false) }
 
   /// The query of one row: the element at an index.
   func element(_ index: PredicateIndex) -> SQLFragment {
     let keys = order.isEmpty ? ["v"] : order
     return switch index {
-    case .first: rows(orderBy: " ORDER BY \(keys.joined(separator: ", ")) LIMIT 1")
-    case .last:
-      rows(orderBy: " ORDER BY \(keys.map { $0 + " DESC" }.joined(separator: ", ")) LIMIT 1")
-    case .at(let index):
-      rows(orderBy: " ORDER BY \(keys.joined(separator: ", ")) LIMIT 1 OFFSET \(index)")
+    case .first: rows(by: keys, isDescending: false, " LIMIT 1")
+    case .last: rows(by: keys, isDescending: true, " LIMIT 1")
+    case .at(let index): rows(by: keys, isDescending: false, " LIMIT 1 OFFSET \(index)")
     }
   }
 
@@ -49,9 +47,10 @@ struct CollectionQuery {
         depth: rows.depth + Self.depth
       )
     }
+    let counted = object.map { "DISTINCT \($0.sql)" } ?? "*"
     return SQLFragment(
-      "(SELECT count(*) FROM \(from)\(condition))",
-      fromValues + conditions.flatMap(\.values),
+      "(SELECT count(\(counted)) FROM \(from)\(condition))",
+      (object?.values ?? []) + fromValues + conditions.flatMap(\.values),
       depth: max(fromDepth, conditions.map(\.depth).max() ?? 0) + Self.depth
     )
   }
@@ -64,11 +63,36 @@ struct CollectionQuery {
     return sorted.isEmpty ? "" : " WHERE \(sorted)"
   }
 
-  private func rows(orderBy: String) -> SQLFragment {
-    SQLFragment(
-      "SELECT \(isDistinct ? "DISTINCT " : "")\(value.sql) AS v FROM \(from)\(condition)\(orderBy)",
-      value.values + fromValues + conditions.flatMap(\.values),
-      depth: max(value.depth, fromDepth, conditions.map(\.depth).max() ?? 0) + Self.depth
-    )
+  private func rows(
+    by keys: [String],
+    isDescending: Bool,
+    _ window: String = ""
+  ) -> SQLFragment {
+    let direction = isDescending ? " DESC" : ""
+    let depth = max(value.depth, fromDepth, conditions.map(\.depth).max() ?? 0) + Self.depth
+    let values = fromValues + conditions.flatMap(\.values)
+    let end = " FROM \(from)\(condition)"
+    guard let object else {
+      let order = keys.map { $0 + direction }.joined(separator: ", ")
+      return SQLFragment(
+        "SELECT \(isDistinct ? "DISTINCT " : "")\(value.sql) AS v\(end)"
+          + (keys.isEmpty ? "" : " ORDER BY \(order)") + window,
+        value.values + values,
+        depth: depth
+      )
+    }
+    let columns = "\(value.sql) AS v, \(object.sql) AS o"
+    let word = isDistinct ? "DISTINCT " : ""
+    let sql: String
+    if keys.isEmpty {
+      sql = "SELECT \(word)v FROM (SELECT DISTINCT \(columns)\(end))"
+    } else {
+      // An object is where it is reached first.
+      let keys = keys.map { $0 == "v" ? value.sql : $0 }.joined(separator: ", ")
+      sql =
+        "SELECT \(word)v FROM (SELECT \(columns), row_number() OVER (ORDER BY \(keys)) AS n"
+        + "\(end)) GROUP BY o ORDER BY min(n)\(direction)\(window)"
+    }
+    return SQLFragment(sql, value.values + object.values + values, depth: depth + Self.depth)
   }
 }

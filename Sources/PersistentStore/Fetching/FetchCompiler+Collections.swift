@@ -79,12 +79,15 @@ extension FetchCompiler {
   /// - Parameters:
   ///   - expression: The collection.
   ///   - path: The path from each element to its value.
+  ///   - own: The number of names at the end of the path that belong to each element, so that an
+  ///     object which several elements reach by them counts several times.
   ///   - expected: How constants are decoded.
   /// - Returns: The query.
   /// - Throws: `predicateInvalid` for an expression that is no collection.
   mutating func collection(
     _ expression: PredicateExpression,
     path: [String] = [],
+    own: Int = 0,
     as expected: ComparedSide = .constant
   ) throws(StoreError) -> CollectionQuery {
     let offset = expression.offset
@@ -95,24 +98,25 @@ extension FetchCompiler {
         offset: offset
       )
       if let (head, _, rest) = split(whole) {
-        return try members(of: head, variable, rest.names, offset)
+        return try members(of: head, variable, rest.names, offset, own: own)
       }
       guard isInJSON(whole), groupedPaths == nil else { break }
       // The path may add a join, which the list's column needs.
       let end = try resolve(names + path, from: variable)
       return try jsonList(end)
-    case .path(let base, let names): return try collection(base, path: names + path, as: expected)
+    case .path(let base, let names):
+      return try collection(base, path: names + path, own: own, as: expected)
     case .element(let inner, let index):
       guard let entity = elementEntity(of: inner) else { break }
       let element = try collection(inner).element(index)
       let isInJSON = isInJSON(path, from: entity) && !crossesToMany(path, from: expression)
-      return try objects(of: entity, "=", element, path, offset, listsJSON: isInJSON)
+      return try objects(of: entity, "=", element, path, offset, listsJSON: isInJSON, own: own)
     case .subquery(let inner, let name, let predicate):
-      return try subquery(inner, name, predicate, path, offset)
+      return try subquery(inner, name, predicate, path, offset, own: own)
     case .set(let operation, let first, let second):
-      return try set(operation, first, second, path, offset, as: expected)
+      return try set(operation, first, second, path, offset, own: own, as: expected)
     case .distinct(let inner):
-      var query = try collection(inner, path: path, as: expected)
+      var query = try collection(inner, path: path, own: own, as: expected)
       query.isDistinct = true
       query.order = []
       query.conditions.append(
@@ -143,7 +147,8 @@ extension FetchCompiler {
     _ offset: Int,
     where predicate: Predicate? = nil,
     named name: String? = nil,
-    isInner: Bool = false
+    isInner: Bool = false,
+    own: Int = 0
   ) throws(StoreError) -> CollectionQuery {
     let (relationship, owner, origin) = try toMany(head, from: variable, offset)
     let destination = model.entity(relationship.destination)
@@ -151,7 +156,16 @@ extension FetchCompiler {
     let (made, joins) = try inScope(destination, member, at: origin) {
       compiler,
       alias throws(StoreError) -> (query: CollectionQuery, alias: String) in
-      (try compiler.continuation(path, of: member, offset, where: predicate), alias)
+      (
+        try compiler.continuation(
+          path,
+          of: member,
+          offset,
+          where: predicate,
+          isInner: isInner,
+          own: own
+        ), alias
+      )
     }
     let (from, condition, order) = members(
       relationship,
@@ -171,16 +185,24 @@ extension FetchCompiler {
     _ path: [String],
     of member: String,
     _ offset: Int,
-    where predicate: Predicate?
+    where predicate: Predicate?,
+    isInner: Bool = false,
+    own: Int = 0
   ) throws(StoreError) -> CollectionQuery {
     let condition = try predicate.map { predicate throws(StoreError) in try compile(predicate) }
     let rest = PredicateExpression(form: .keyPath(path, variable: member), offset: offset)
     var query: CollectionQuery
     if let (head, _, rest) = split(rest) {
-      query = try members(of: head, member, rest.names, offset, isInner: true)
+      query = try members(of: head, member, rest.names, offset, isInner: true, own: own)
     } else {
       let (value, side) = try keyPath(path, member, offset)
       query = CollectionQuery(value: value, side: side, from: "", conditions: [], order: [])
+      let steps = model.steps(
+        of: Array(path.dropLast(own)),
+        from: scope(at: scope(of: member)).entity
+      )
+      let object = Array(path[..<(steps.last { $0.isRelationship }?.end ?? 0)])
+      if isInner || !object.isEmpty { query.object = try keyPath(object, member, offset).fragment }
     }
     if let condition { query.conditions.insert(condition, at: 0) }
     return query
@@ -195,7 +217,8 @@ extension FetchCompiler {
     _ offset: Int,
     where predicate: Predicate? = nil,
     named name: String? = nil,
-    listsJSON: Bool = false
+    listsJSON: Bool = false,
+    own: Int = 0
   ) throws(StoreError) -> CollectionQuery {
     note(related: entity, [ChangeSet.everyProperty], at: nil)
     let member = name ?? "object \(scopes.count)"
@@ -206,7 +229,8 @@ extension FetchCompiler {
         let end = try compiler.resolve(path, from: member)
         return (try compiler.jsonList(end), alias)
       }
-      return (try compiler.continuation(path, of: member, offset, where: predicate), alias)
+      let reached = try compiler.continuation(path, of: member, offset, where: predicate, own: own)
+      return (reached, alias)
     }
     var query = made.query
     let more = query.from.isEmpty ? "" : ", " + query.from
@@ -227,10 +251,19 @@ extension FetchCompiler {
     _ name: String,
     _ predicate: Predicate,
     _ path: [String],
-    _ offset: Int
+    _ offset: Int,
+    own: Int
   ) throws(StoreError) -> CollectionQuery {
     if case .keyPath = inner.form, let (head, variable, rest) = split(inner), rest.names.isEmpty {
-      return try members(of: head, variable, path, offset, where: predicate, named: name)
+      return try members(
+        of: head,
+        variable,
+        path,
+        offset,
+        where: predicate,
+        named: name,
+        own: own
+      )
     }
     guard let entity = elementEntity(of: inner) else {
       throw StoreError(PredicateError(offset: inner.offset, expected: "a collection of objects"))
@@ -243,7 +276,8 @@ extension FetchCompiler {
       path,
       offset,
       where: predicate,
-      named: name
+      named: name,
+      own: own
     )
   }
 
@@ -253,6 +287,7 @@ extension FetchCompiler {
     _ second: PredicateExpression,
     _ path: [String],
     _ offset: Int,
+    own: Int,
     as expected: ComparedSide
   ) throws(StoreError) -> CollectionQuery {
     var left: CollectionQuery
@@ -297,7 +332,7 @@ extension FetchCompiler {
     guard case .object(let entity) = left.side else {
       throw StoreError(PredicateError(offset: offset, expected: "a collection of objects"))
     }
-    return try objects(of: entity, "IN", joined, path, offset)
+    return try objects(of: entity, "IN", joined, path, offset, own: own)
   }
 
   private static func selection(_ query: CollectionQuery) -> SQLFragment {
@@ -377,34 +412,6 @@ extension FetchCompiler {
     return one.isNumber && other.isNumber ? .value(.double, name: nil) : first
   }
 
-  // MARK: Conditions
-
-  /// Compiles the condition that an element of a collection satisfies a comparison, or that one
-  /// does not.
-  mutating func exists(
-    _ collection: PredicateExpression,
-    _ comparison: PredicateComparison,
-    negated: Bool = false
-  ) throws(StoreError) -> SQLFragment {
-    var expected = ComparedSide.constant
-    let isList: Bool
-    switch collection.form {
-    case .list, .constant: isList = true
-    default: isList = false
-    }
-    if isList, !isCollection(comparison.right) { expected = try value(comparison.right).side }
-    let query = try self.collection(collection, as: expected)
-    let element = (SQLFragment("q.v" + Self.collation(query.side.type)), query.side)
-    let condition = try compileDirect(comparison, left: element)
-    let rows = query.rows
-    let wanted = negated ? "(\(condition.sql)) IS NOT TRUE" : "(\(condition.sql))"
-    return SQLFragment(
-      "EXISTS (SELECT 1 FROM (\(rows.sql)) q WHERE \(wanted))",
-      rows.values + condition.values,
-      depth: max(rows.depth, condition.depth) + CollectionQuery.depth
-    )
-  }
-
   // MARK: Elements
 
   /// Compiles an element of a collection, or a value that a path from it reaches.
@@ -424,7 +431,8 @@ extension FetchCompiler {
       guard let position else { return (SQLFragment("NULL"), .constant) }
       return try value(elements[position], as: expected)
     }
-    let query = try collection(expression, path: path, as: expected)
+    // The path belongs to the element, which is chosen among all objects of the collection.
+    let query = try collection(expression, path: path, own: path.count, as: expected)
     let element = query.element(index)
     return (
       SQLFragment(

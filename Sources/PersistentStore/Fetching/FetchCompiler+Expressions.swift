@@ -115,6 +115,7 @@ extension FetchCompiler {
       return (SQLFragment("\(scope.alias).\"_id\""), .object(scope.entity))
     }
     if let value = try identityPath(path, variable, offset) { return value }
+    if let value = try lengthPath(path, variable, offset) { return value }
     let end = try resolve(path, from: variable)
     switch end.property {
     case .attribute where !end.inside.isEmpty:
@@ -217,11 +218,12 @@ extension FetchCompiler {
       return try aggregated(aggregate, member, path.last, "", offset)
     }
     guard isToMany(names, from: variable) else {
-      let members = PredicateForm.keyPath(names + path, variable: variable)
+      let members = PredicateForm.keyPath(names, variable: variable)
       return try statistic(
         PredicateStatistic(aggregate),
         PredicateExpression(form: members, offset: offset),
-        offset
+        offset,
+        of: path
       )
     }
     let (relationship, owner, origin) = try toMany(names, from: variable, offset)

@@ -218,4 +218,18 @@ extension FetchCompiler {
       .value(.string, name: "entity")
     )
   }
+
+  /// Compiles a path that ends in `length` after an attribute with texts.
+  mutating func lengthPath(
+    _ path: [String],
+    _ variable: String?,
+    _ offset: Int
+  ) throws(StoreError) -> Value? {
+    guard path.count > 1, path.last == "length" else { return nil }
+    let text = Array(path.dropLast())
+    let steps = model.steps(of: text, from: scope(at: scope(of: variable)).entity)
+    guard steps.last?.end == text.count, steps.attribute?.type == .string else { return nil }
+    let form = PredicateForm.keyPath(text, variable: variable)
+    return try call(.length, PredicateExpression(form: form, offset: offset))
+  }
 }

@@ -112,12 +112,9 @@ extension FetchCompiler {
         ? found : SQLFragment("NOT \(found.sql)", found.values, depth: found.depth + 1)
     }
     guard comparison.modifier == .direct else {
-      throw StoreError(
-        PredicateError(
-          offset: comparison.left.offset,
-          expected: "a key path over a to-many after \(comparison.modifier.rawValue.uppercased())"
-        )
-      )
+      // One value is a collection of itself.
+      let direct = Predicate.comparison(comparison.direct)
+      return try compile(comparison.modifier == .none ? .not(direct) : direct, level: 0)
     }
     if comparison.comparison == .in, let (path, variable, rest) = split(comparison.right) {
       // A to-many contains a value if one of its members has the value.
@@ -163,6 +160,7 @@ extension FetchCompiler {
   private func isText(_ expression: PredicateExpression) -> Bool {
     switch expression.form {
     case .function, .ternary, .cast, .element, .path: return !isCollection(expression)
+    case .constant(.string): return true
     default: break
     }
     guard case .keyPath(let names, let variable) = expression.form else { return false }
@@ -171,22 +169,20 @@ extension FetchCompiler {
     return steps.last?.end == names.count && steps.attribute?.type.codec.isText == true
   }
 
-  /// Compiles the text that a path into a json attribute has; null for another value.
+  /// Compiles the text that a json attribute, or a path into one, has; null for another value.
   private mutating func textInJSON(_ expression: PredicateExpression) throws(StoreError) -> Value {
-    let (fragment, side) = try value(expression)
-    guard case .keyPath(let names, let variable) = expression.form else { return (fragment, side) }
+    guard case .keyPath(let names, let variable) = expression.form else {
+      return try value(expression)
+    }
     let end = try resolve(names, from: variable)
     let column = column(end.alias, end.property.name)
     let path = SQLNames.literal(Self.jsonPath(end.inside))
-    return (
-      SQLFragment(
-        "(CASE WHEN json_valid(\(column)) AND json_type(\(column), \(path)) = 'text' "
-          + "THEN \(fragment.sql) END)",
-        fragment.values,
-        depth: fragment.depth + 6
-      ),
-      side
+    let fragment = SQLFragment(
+      "(CASE WHEN json_valid(\(column)) AND json_type(\(column), \(path)) = 'text' "
+        + "THEN \(jsonValue(end, asText: false)) END)",
+      depth: 6
     )
+    return (fragment, .json)
   }
 
   /// Returns a comparison of a member's path, with a modifier if the path has another to-many.
@@ -320,7 +316,7 @@ extension FetchCompiler {
     .contains, .beginsWith, .endsWith, .like, .matches,
   ]
 
-  private func compare(
+  func compare(
     _ comparison: PredicateComparison,
     _ left: Value,
     _ right: Value
@@ -411,8 +407,11 @@ struct PathSuffix {
 }
 
 extension PredicateComparison {
+  /// The same comparison without a quantifier.
+  fileprivate var direct: PredicateComparison { rewritten(left: left, comparison, right) }
+
   /// Returns a comparison of other sides with the same options.
-  fileprivate func rewritten(
+  func rewritten(
     left: PredicateExpression,
     _ comparison: Operator,
     _ right: PredicateExpression,

@@ -3,16 +3,18 @@ import ObjectModel
 
 /// Values that are computed from collections.
 extension FetchCompiler {
-  /// Compiles one value that is computed from a collection; constants that it selects from are
-  /// decoded as `expected`.
+  /// Compiles one value that is computed from a collection, or from what a path from each of its
+  /// elements reaches; constants that it selects from are decoded as `expected`.
   mutating func statistic(
     _ statistic: PredicateStatistic,
     _ expression: PredicateExpression,
     _ offset: Int,
+    of path: [String] = [],
     as expected: ComparedSide = .constant
   ) throws(StoreError) -> Value {
     let isElement = [.min, .max, .mode].contains(statistic)
-    let query = try collection(expression, as: isElement ? expected : .constant)
+    let side = isElement ? expected : .constant
+    let query = try collection(expression, path: path, own: path.count, as: side)
     if statistic == .count { return (query.count, .value(.int64, name: nil)) }
     let rows = query.rows
     func made(_ sql: String, _ type: AttributeType) -> Value {

@@ -23,7 +23,7 @@ extension GraphGenerator {
     }
   }
 
-  /// A path over several to-manys, which reaches an object once for each way to it.
+  /// A path over several to-manys, on which an object counts once, however it is reached.
   private mutating func toManys(_ scope: Scope) -> GraphCollection {
     let world = world
     let holder = holder(scope)
@@ -35,7 +35,9 @@ extension GraphGenerator {
       let (name, destination) = random.pick(GraphSchema.toManys[entity] ?? [])
       path.append(name)
       entity = destination
-      steps.append { names in before(names).flatMap { world.members($0, name) } }
+      steps.append { names in
+        Self.distinct(before(names).flatMap { world.members($0, name) })
+      }
     }
     return GraphCollection(
       phrase: holder.phrase(path.joined(separator: ".")),
@@ -43,6 +45,12 @@ extension GraphGenerator {
       isOrdered: false,
       members: steps[steps.count - 1]
     )
+  }
+
+  /// Returns the elements without those that came before.
+  private static func distinct<Element: Hashable>(_ elements: [Element]) -> [Element] {
+    var known: Set<Element> = []
+    return elements.filter { known.insert($0).inserted }
   }
 
   private mutating func subquery(_ scope: Scope, _ levels: Int) -> GraphCollection {
@@ -53,9 +61,7 @@ extension GraphGenerator {
     return GraphCollection(
       phrase: "SUBQUERY(\(outer.phrase), $\(name), \(condition.phrase))",
       entity: outer.entity,
-      isOrdered: outer.isOrdered,
-      // `tags.things` has an object twice, and `SUBQUERY(tags.things, …)` has it once.
-      countsAreOpen: !outer.isOrdered
+      isOrdered: outer.isOrdered
     ) { names in
       guard let members = outer.members(names) else { return nil }
       var found: [Int] = []
@@ -97,8 +103,7 @@ extension GraphGenerator {
   mutating func list(
     _ scope: Scope,
     _ levels: Int,
-    _ kinds: [GraphSchema.Kind],
-    isCounted: Bool = false
+    _ kinds: [GraphSchema.Kind]
   ) -> GraphList {
     let world = world
     while true {
@@ -126,10 +131,10 @@ extension GraphGenerator {
         isOrdered: collection.isOrdered && !isDistinct,
         isDistinct: isDistinct
       ) { names in
-        let members = isCounted ? collection.counted(names) : collection.members(names)
-        let values = members?.map {
-          world.value(steps ? world.reference($0, step) : $0, attribute)
+        let objects = collection.members(names).map { members in
+          steps ? Self.distinct(members.map { world.reference($0, step) }) : members
         }
+        let values = objects?.map { world.value($0, attribute) }
         return isDistinct && values?.contains(where: \.isMissing) == true ? nil : values
       }
     }
@@ -167,12 +172,12 @@ extension GraphGenerator {
       let phrase: GraphPhrase =
         random.oneIn(2) ? "\(collection.phrase).@count" : "count:(\(collection.phrase))"
       return GraphExpression(phrase: phrase) { names in
-        collection.counted(names).map { .integer(Int64($0.count)) } ?? .open
+        collection.members(names).map { .integer(Int64($0.count)) } ?? .open
       }
     case 1:
       let collection = toMany(scope)
       return GraphExpression(phrase: "\(collection.phrase)[SIZE]") { names in
-        collection.counted(names).map { .integer(Int64($0.count)) } ?? .open
+        collection.members(names).map { .integer(Int64($0.count)) } ?? .open
       }
     case 2:
       // An attribute of an element of a collection with an order.
@@ -185,7 +190,7 @@ extension GraphGenerator {
         phrase: "\(collection.phrase)[\(element)].\(name)",
         isDecimal: GraphSchema.names(collection.entity, [.decimal]).contains(name)
       ) { names in
-        guard let members = collection.counted(names) else { return .open }
+        guard let members = collection.members(names) else { return .open }
         return world.value(Self.element(members, element), name)
       }
     case 3, 4:
@@ -198,13 +203,13 @@ extension GraphGenerator {
         phrase: "\(collection.phrase).@\(name).\(attribute)",
         isDecimal: isDecimal
       ) { names in
-        guard let members = collection.counted(names) else { return .open }
+        guard let members = collection.members(names) else { return .open }
         return GraphStatistics.value(name, members.map { world.value($0, attribute) })
       }
     default:
       let list =
         random.oneIn(2)
-        ? braces(scope) : list(scope, levels - 1, [.integer, .double, .decimal], isCounted: true)
+        ? braces(scope) : list(scope, levels - 1, [.integer, .double, .decimal])
       let name = random.pick(["sum", "min", "max", "average", "median", "stddev", "mode"])
       let isDecimal =
         name != "stddev"

@@ -26,15 +26,7 @@ struct GraphCollection {
   let isOrdered: Bool
   /// Whether the phrase is a path, which needs no parentheses.
   var isPath = true
-  /// Whether the contract does not say how often an object counts that is reached twice.
-  var countsAreOpen = false
   let members: (GraphEnvironment) -> [Int]?
-
-  /// The members for what depends on how often each is there.
-  func counted(_ names: GraphEnvironment) -> [Int]? {
-    guard let members = members(names) else { return nil }
-    return countsAreOpen && Set(members).count < members.count ? nil : members
-  }
 }
 
 /// A collection of values.

@@ -73,7 +73,10 @@ import Testing
       let attribute = generator.random.pick(GraphSchema.names(last, Self.kinds))
       return Path(source: "\(prefix)\(toMany).\(second).\(attribute)") { object in
         guard let object = end(object) else { return nil }
+        // An object is where it is reached first.
+        var met: Set<Int> = []
         let reached = world.members(object, toMany).flatMap { world.members($0, second) }
+          .filter { met.insert($0).inserted }
         return .array(reached.map { world.wire($0, attribute) })
       }
     case 6:
