@@ -117,7 +117,7 @@ static int foldInContext(
 ) {
   int32_t from = compound->parts[first].from;
   int32_t size = cutter_fold(
-    cutter, start, end, UNICODE_FOLD_CASE | UNICODE_FOLD_DIACRITICS,
+    cutter, start, end, UNICODE_FOLD_WIDELY | UNICODE_FOLD_DIACRITICS,
     compound->folded + from, WORD_BYTES_MAX);
   if (size < 0) return SQLITE_NOMEM;
   compound->size = from + size;

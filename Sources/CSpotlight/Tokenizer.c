@@ -72,7 +72,7 @@ static int findWords(struct cutter *cutter, int32_t at) {
   memset(cutter->starts, 0, sizeof cutter->starts);
   char folded[RUN_FOLDED_MAX];
   int32_t size = unicode_fold(
-    cutter->text + at, end - at, UNICODE_FOLD_CASE, folded, RUN_FOLDED_MAX);
+    cutter->text + at, end - at, UNICODE_FOLD_WIDELY, folded, RUN_FOLDED_MAX);
   if (size < 0) return SQLITE_NOMEM;
   if (size <= RUN_FOLDED_MAX) unicode_word_starts(folded, size, cutter->starts);
   return 0;
@@ -107,7 +107,7 @@ static int emitMarked(
 // Folds a range of the text as a whole, for code points that fold only with adjacent ones.
 static int emitFolded(struct cutter *cutter, int32_t start, int32_t end) {
   char word[WORD_BYTES_MAX];
-  int32_t size = cutter_fold(cutter, start, end, UNICODE_FOLD_CASE, word, WORD_BYTES_MAX);
+  int32_t size = cutter_fold(cutter, start, end, UNICODE_FOLD_WIDELY, word, WORD_BYTES_MAX);
   if (size < 0) return SQLITE_NOMEM;
   if (size == 0) return 0;
   unicode_fold_kana(word, size);
@@ -210,7 +210,7 @@ static int emitExpanded(
   int32_t length = folded->length;
   char form[UNICODE_EXPANDED_MAX];
   if (length == 0) {
-    int flags = UNICODE_FOLD_CASE | UNICODE_FOLD_DIACRITICS;
+    int flags = UNICODE_FOLD_WIDELY | UNICODE_FOLD_DIACRITICS;
     length = cutter_fold(cutter, start, end, flags, form, UNICODE_EXPANDED_MAX);
     if (length < 0) return SQLITE_NOMEM;
     words = form;

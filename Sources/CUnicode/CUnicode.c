@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unicode/ucasemap.h>
 #include <unicode/uchar.h>
 #include <unicode/ucol.h>
 #include <unicode/unorm2.h>
@@ -16,17 +17,19 @@
 #include <unicode/utf8.h>
 #include <unicode/utrans.h>
 
-static const UNormalizer2 *casefold, *nfd, *nfc;
+static const UNormalizer2 *compatible, *nfd, *nfc;
 static UCollator *collator;
+static UCaseMap *casing;
 static char version[64];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void start(void) {
   UErrorCode status = U_ZERO_ERROR;
-  casefold = unorm2_getNFKCCasefoldInstance(&status);
+  compatible = unorm2_getNFKCCasefoldInstance(&status);
   nfd = unorm2_getNFDInstance(&status);
   nfc = unorm2_getNFCInstance(&status);
   collator = ucol_open("", &status);
+  casing = ucasemap_open("", 0, &status);
   // ICU does not work without its data, and Cordial does not work without ICU.
   if (U_FAILURE(status)) {
     fprintf(stderr, "ICU cannot be used: %s\n", u_errorName(status));
@@ -74,15 +77,28 @@ static int32_t dropMarks(UChar *text, int32_t length) {
   return out;
 }
 
-static int32_t normalize(
-  const UNormalizer2 *form, const UChar *text, int32_t length, UChar **out
+// A step of folding, in the form of ICU's normalization.
+typedef int32_t step(
+  const UNormalizer2 *form, const UChar *text, int32_t length, UChar *out, int32_t capacity,
+  UErrorCode *status);
+
+static int32_t foldCase(
+  const UNormalizer2 *form, const UChar *text, int32_t length, UChar *out, int32_t capacity,
+  UErrorCode *status
+) {
+  (void)form;
+  return u_strFoldCase(out, capacity, text, length, U_FOLD_CASE_DEFAULT, status);
+}
+
+static int32_t result(
+  step *step, const UNormalizer2 *form, const UChar *text, int32_t length, UChar **out
 ) {
   UErrorCode status = U_ZERO_ERROR;
   // ICU's lengths are 32 bits.
   int32_t capacity = length > (INT32_MAX - 32) / 3 ? INT32_MAX : length * 3 + 32;
   *out = malloc((size_t)capacity * sizeof(UChar));
   if (!*out) return -1;
-  int32_t needed = unorm2_normalize(form, text, length, *out, capacity, &status);
+  int32_t needed = step(form, text, length, *out, capacity, &status);
   if (status == U_BUFFER_OVERFLOW_ERROR) {
     UChar *larger = realloc(*out, (size_t)needed * sizeof(UChar));
     if (!larger) {
@@ -91,7 +107,7 @@ static int32_t normalize(
     }
     *out = larger;
     status = U_ZERO_ERROR;
-    needed = unorm2_normalize(form, text, length, *out, needed, &status);
+    needed = step(form, text, length, *out, needed, &status);
   }
   if (U_FAILURE(status)) {
     free(*out);
@@ -100,14 +116,19 @@ static int32_t normalize(
   return needed;
 }
 
-// Replaces `*text` by its normal form and frees the old text. Returns false if memory is short.
-static bool apply(const UNormalizer2 *form, UChar **text, int32_t *length) {
+// Replaces `*text` by the result of a step and frees the old text. Returns false if memory is
+// short.
+static bool apply(step *step, const UNormalizer2 *form, UChar **text, int32_t *length) {
   UChar *out = NULL;
-  int32_t count = normalize(form, *text, *length, &out);
+  int32_t count = result(step, form, *text, *length, &out);
   free(*text);
   *text = count < 0 ? NULL : out;
   *length = count;
   return count >= 0;
+}
+
+static bool normalize(const UNormalizer2 *form, UChar **text, int32_t *length) {
+  return apply(unorm2_normalize, form, text, length);
 }
 
 // Returns whether a text has only code points that no folding of case changes, beside any of these:
@@ -136,7 +157,7 @@ int32_t unicode_fold(
     }
     return length;
   }
-  if (flags == UNICODE_FOLD_CASE && isSettled(text, length)) {
+  if (!(flags & UNICODE_FOLD_DIACRITICS) && isSettled(text, length)) {
     memcpy(out, text, (size_t)(length < capacity ? length : capacity));
     return length;
   }
@@ -151,16 +172,21 @@ int32_t unicode_fold(
   }
   // Marks are dropped before and after case folding. Case folding turns the Greek iota subscript
   // into a letter, and the decomposition of compatibility forms produces more marks.
-  if (flags & UNICODE_FOLD_DIACRITICS) {
-    if (!apply(nfd, &wide, &count)) return -1;
+  bool isCompatible = flags & UNICODE_FOLD_COMPATIBILITY;
+  bool dropsMarks = flags & UNICODE_FOLD_DIACRITICS;
+  if (dropsMarks || !isCompatible) {
+    if (!normalize(nfd, &wide, &count)) return -1;
+    if (dropsMarks) count = dropMarks(wide, count);
+  }
+  if (flags & UNICODE_FOLD_CASE) {
+    if (isCompatible && !normalize(compatible, &wide, &count)) return -1;
+    if (!isCompatible && !apply(foldCase, NULL, &wide, &count)) return -1;
+  }
+  if (dropsMarks) {
+    if (!normalize(nfd, &wide, &count)) return -1;
     count = dropMarks(wide, count);
   }
-  if ((flags & UNICODE_FOLD_CASE) && !apply(casefold, &wide, &count)) return -1;
-  if (flags & UNICODE_FOLD_DIACRITICS) {
-    if (!apply(nfd, &wide, &count)) return -1;
-    count = dropMarks(wide, count);
-  }
-  if (!apply(nfc, &wide, &count)) return -1;
+  if (!normalize(nfc, &wide, &count)) return -1;
   int32_t bytes = 0;
   status = U_ZERO_ERROR;
   u_strToUTF8(out, capacity, &bytes, wide, count, &status);
@@ -175,10 +201,19 @@ int32_t unicode_fold_cut(const char *text, int32_t length, int32_t from) {
     UChar32 c;
     U8_NEXT(text, next, length, c);
     // The first bytes after `from` may be the end of a code point, which reads as none.
-    if (c >= 0 && unorm2_hasBoundaryBefore(casefold, c)) return at;
+    if (c >= 0 && unorm2_hasBoundaryBefore(compatible, c) && unorm2_hasBoundaryBefore(nfc, c)) {
+      return at;
+    }
     at = next;
   }
   return length;
+}
+
+int32_t unicode_lower(const char *text, int32_t length, char *out, int32_t capacity) {
+  pthread_once(&once, start);
+  UErrorCode status = U_ZERO_ERROR;
+  int32_t size = ucasemap_utf8ToLower(casing, out, capacity, text, length, &status);
+  return U_SUCCESS(status) || status == U_BUFFER_OVERFLOW_ERROR ? size : -1;
 }
 
 int unicode_collate(const char *a, int32_t aLength, const char *b, int32_t bLength) {
@@ -390,7 +425,7 @@ static void describe(UChar32 c, struct unicode_folded *entry) {
     int32_t length = 0;
     U8_APPEND_UNSAFE(text, length, c);
     int32_t folded = unicode_fold(
-      text, length, UNICODE_FOLD_CASE, entry->bytes, sizeof entry->bytes);
+      text, length, UNICODE_FOLD_WIDELY, entry->bytes, sizeof entry->bytes);
     if (folded > 0 && folded <= (int32_t)sizeof entry->bytes) {
       // A sign like U+3231 is folded to a word in parentheses.
       UChar32 first, other;
@@ -413,7 +448,7 @@ static void describe(UChar32 c, struct unicode_folded *entry) {
     int32_t length = 0;
     U8_APPEND_UNSAFE(text, length, c);
     // Kana keep their voicing marks, which form another letter and are not accents.
-    int flags = UNICODE_FOLD_CASE | (class == UNICODE_WORD ? UNICODE_FOLD_DIACRITICS : 0);
+    int flags = UNICODE_FOLD_WIDELY | (class == UNICODE_WORD ? UNICODE_FOLD_DIACRITICS : 0);
     int32_t folded = unicode_fold(text, length, flags, entry->bytes, sizeof entry->bytes);
     if (folded < 0 || folded > (int32_t)sizeof entry->bytes) {
       // U+FDFA and U+FDFB are folded to several words.

@@ -2,8 +2,13 @@ import CUnicode
 
 /// The Swift interface of CUnicode.
 package enum Folding {
-  /// The versions of ICU, of Unicode and of the collation.
-  package static var version: String { unsafe String(cString: unicode_version()) }
+  /// The version of these functions, which counts every change of a result.
+  private static let rules = 2
+
+  /// The versions of ICU, of Unicode, of the collation and of these functions.
+  package static var version: String {
+    unsafe "\(String(cString: unicode_version())) \(rules)"
+  }
 
   /// Returns a folded text.
   ///
@@ -12,30 +17,15 @@ package enum Folding {
   ///   - flags: `UNICODE_FOLD_CASE`, `UNICODE_FOLD_DIACRITICS`, or both.
   /// - Returns: The folded text.
   package static func fold(_ text: String, flags: Int32) -> String {
-    var text = text
-    return text.withUTF8 { bytes in
-      var capacity = bytes.count * 2 + 16
-      while true {
-        var needed = 0
-        let folded = unsafe String(unsafeUninitializedCapacity: capacity) { out in
-          unsafe out.withMemoryRebound(to: CChar.self) { characters in
-            needed = unsafe bytes.withMemoryRebound(to: CChar.self) { input in
-              unsafe Int(
-                unicode_fold(
-                  input.baseAddress,
-                  Int32(input.count),
-                  flags,
-                  characters.baseAddress,
-                  Int32(characters.count)
-                )
-              )
-            }
-          }
-          return max(0, min(needed, capacity))
-        }
-        if needed <= capacity { return folded }
-        capacity = needed
-      }
+    unsafe text.transformed { text, length, out, capacity in
+      unsafe unicode_fold(text, length, flags, out, capacity)
+    }
+  }
+
+  /// Returns the lower case of a text, whose last sigmas of words are final ones.
+  package static func lower(_ text: String) -> String {
+    unsafe text.transformed { text, length, out, capacity in
+      unsafe unicode_lower(text, length, out, capacity)
     }
   }
 
@@ -133,6 +123,47 @@ package enum Folding {
             )
           }
         }
+      }
+    }
+  }
+}
+
+extension String {
+  /// Returns what a function of ICU writes for the text.
+  ///
+  /// - Parameter function: Gets the text and a buffer for the result, and returns the length of the
+  ///   complete result, which may be greater than the buffer.
+  /// - Returns: The result.
+  fileprivate func transformed(
+    _ function: (
+      _ text: UnsafePointer<CChar>?,
+      _ length: Int32,
+      _ out: UnsafeMutablePointer<CChar>?,
+      _ capacity: Int32
+    ) -> Int32
+  ) -> String {
+    var text = self
+    return text.withUTF8 { bytes in
+      var capacity = bytes.count * 2 + 16
+      while true {
+        var needed = 0
+        let result = unsafe String(unsafeUninitializedCapacity: capacity) { out in
+          unsafe out.withMemoryRebound(to: CChar.self) { characters in
+            needed = unsafe bytes.withMemoryRebound(to: CChar.self) { input in
+              unsafe Int(
+                function(
+                  input.baseAddress,
+                  Int32(input.count),
+                  characters.baseAddress,
+                  Int32(characters.count)
+                )
+              )
+            }
+          }
+          return max(0, min(needed, capacity))
+        }
+        if needed <= capacity { return result }
+        capacity = needed
       }
     }
   }

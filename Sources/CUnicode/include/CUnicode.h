@@ -16,16 +16,25 @@
 #include <stdint.h>
 
 enum {
-  /// Folds case with NFKC_Casefold, which also folds width and compatibility forms.
+  /// Folds case fully. Canonically equivalent texts have the same result.
   UNICODE_FOLD_CASE = 1,
   /// Folds accents by dropping combining marks.
   UNICODE_FOLD_DIACRITICS = 2,
+  /// Also folds width and compatibility forms and drops joiners, with `UNICODE_FOLD_CASE`.
+  UNICODE_FOLD_COMPATIBILITY = 4,
+  /// Folds as the index does, with NFKC_Casefold.
+  UNICODE_FOLD_WIDELY = UNICODE_FOLD_CASE | UNICODE_FOLD_COMPATIBILITY,
 };
 
 /// Folds UTF-8 into `out`. Returns the length of the complete result in bytes, or -1 if memory is
 /// short. If the length is greater than `capacity`, the content of `out` is undefined.
 int32_t unicode_fold(
   const char *text, int32_t length, int flags, char *out, int32_t capacity);
+
+/// Writes the lower case of UTF-8 into `out`, with the rule of the final sigma. Returns the length
+/// of the complete result in bytes, or -1 if ICU fails. If the length is greater than `capacity`,
+/// the content of `out` is undefined.
+int32_t unicode_lower(const char *text, int32_t length, char *out, int32_t capacity);
 
 /// Returns the first offset at or after `from` where UTF-8 can be cut so that its two parts fold to
 /// the parts of its folded form; `length` if there is none.

@@ -15,7 +15,7 @@ enum TextFunctions {
       call.answer(try call.text(0).map { try Folding.fold($0, flags: flags, stop) })
     }
     try SQLFunction.add("cordial_lower", argumentCount: 1, to: db) { call in
-      call.answer(call.text(0)?.lowercased())
+      call.answer(call.text(0).map(Folding.lower))
     }
     try SQLFunction.add("cordial_upper", argumentCount: 1, to: db) { call in
       call.answer(call.text(0)?.uppercased())

@@ -7,7 +7,7 @@ extension DerivedExpression.TextForm {
     guard case .string(let text) = value else { return .null }
     return switch self {
     case .canonical: .string(Folding.fold(text, flags: 3))
-    case .lowercase: .string(text.lowercased())
+    case .lowercase: .string(Folding.lower(text))
     case .uppercase: .string(text.uppercased())
     }
   }
