@@ -36,16 +36,35 @@ import Testing
   }
 
   // Evidence: P-052h
-  @Test func `AND and OR alternate 20 levels deep, and no deeper`() throws {
-    for levels in [1, 2, 19, 20] {
+  @Test func `AND and OR alternate 100 levels deep, and no deeper`() throws {
+    for levels in [1, 2, 20, 21, 60, 100] {
       #expect(try store.ids(fetch(alternating(levels))) == ["Task/p1"], "\(levels)")
     }
-    for levels in [21, 22, 60] {
-      let refusal = try store.refusal(ofFetch: fetch(alternating(levels)))
-      #expect(refusal?.code == "limitExceeded", "\(levels)")
-      #expect(refusal?.data["limit"] == "predicateLevels")
-      #expect(refusal?.data["max"] == 20)
-    }
+    #expect(try store.refusal(ofFetch: fetch(alternating(101)))?.code == "predicateInvalid")
+  }
+
+  // Evidence: P-052h
+  @Test(arguments: [
+    (String(repeating: "1 - (", count: 96), "priority", ")", " == 1"),
+    ("priority == 1 AND " + String(repeating: "(0 + (", count: 48), "priority", "))", " == 1"),
+    (String(repeating: "abs:(", count: 96), "priority", ")", " == 1"),
+    ("1 == " + String(repeating: "TERNARY(priority > 5, 7, ", count: 96), "priority", ")", ""),
+    ("1 == " + String(repeating: "TERNARY(priority > 5, 7, 0 + ", count: 96), "priority", ")", ""),
+    (String(repeating: "sum:({", count: 48), "priority", "})", " == 1"),
+    ("'milk' == " + String(repeating: "lowercase:(", count: 96), "title", ")", ""),
+    (String(repeating: "NOT (priority != 1 OR NOT (", count: 24), "priority == 1", "))", ""),
+  ])
+  func `nested as deep as the language allows`(
+    opening: String,
+    inner: String,
+    closing: String,
+    rest: String
+  ) throws {
+    let count = opening.count { $0 == "(" } / closing.count { $0 == ")" }
+    let predicate = opening + inner + String(repeating: closing, count: count) + rest
+    #expect(try store.ids(fetch(predicate)) == ["Task/p1"], "\(predicate)")
+    let negated = try store.ids(fetch("NOT (\(predicate))"))
+    #expect(negated == ["Task/p2", "Task/p3"], "\(predicate)")
   }
 
   @Test func `AND within OR below NOT is one level`() throws {

@@ -51,6 +51,14 @@ extension FetchCompiler {
     _ expression: PredicateExpression,
     as expected: ComparedSide = .constant
   ) throws(StoreError) -> Value {
+    let (fragment, side) = try whole(expression, as: expected)
+    return (asPart(fragment), side)
+  }
+
+  private mutating func whole(
+    _ expression: PredicateExpression,
+    as expected: ComparedSide
+  ) throws(StoreError) -> Value {
     switch expression.form {
     case .keyPath(let path, let variable):
       return try keyPath(path, variable, expression.offset)
@@ -333,7 +341,7 @@ extension FetchCompiler {
     let values = a.values + b.values
     let depth = max(a.depth + 3, b.depth + 6)
     guard depth <= Self.stackMax else {
-      throw Self.tooMany("predicateDepth", Self.stackMax, "entries on the stack of SQLite's parser")
+      throw Self.tooDeep
     }
     func made(_ sql: String, _ type: AttributeType) -> Value {
       let whole = sql + Self.collation(type)

@@ -7,12 +7,10 @@ import StoreLayout
 
 /// Conditions as SQL.
 extension FetchCompiler {
-  /// The maximum number of alternations of AND and OR: SQLite's parser has a stack of 100 entries.
-  private static let levelsMax = 20
-
   /// Compiles a condition.
   mutating func compile(_ predicate: Predicate) throws(StoreError) -> SQLFragment {
-    try compile(predicate.normalized(), level: 0)
+    let normalized = predicate.normalized()
+    return try inParts { compiler throws(StoreError) in try compiler.compileWhole(normalized) }
   }
 
   /// Compiles a normalized condition.
@@ -20,10 +18,7 @@ extension FetchCompiler {
   /// Predicates have two truth values and SQL has three. Below a NOT, a comparison with a missing
   /// value must therefore be false, not unknown. Elsewhere unknown has the effect of false, and the
   /// plain comparison can use an index.
-  private mutating func compile(
-    _ predicate: Predicate,
-    level: Int
-  ) throws(StoreError) -> SQLFragment {
+  private mutating func compileWhole(_ predicate: Predicate) throws(StoreError) -> SQLFragment {
     switch predicate {
     case .constant(let flag):
       var fragment = SQLFragment(flag ? "1" : "0")
@@ -39,22 +34,18 @@ extension FetchCompiler {
       )
       if !fragment.condition.isUnknown { negated.condition = .not(fragment.condition) }
       return negated
-    case .not(let inner): return try compile(inner.normalized(negated: true), level: level)
-    case .and(let terms): return try combine(terms, " AND ", level + 1)
-    case .or(let terms): return try combine(terms, " OR ", level + 1)
+    case .not(let inner): return try compileWhole(inner.normalized(negated: true))
+    case .and(let terms): return try combine(terms, " AND ")
+    case .or(let terms): return try combine(terms, " OR ")
     }
   }
 
   private mutating func combine(
     _ terms: [Predicate],
-    _ separator: String,
-    _ level: Int
+    _ separator: String
   ) throws(StoreError) -> SQLFragment {
-    guard level <= Self.levelsMax else {
-      throw Self.tooMany("predicateLevels", Self.levelsMax, "levels of AND within OR")
-    }
     let fragments = try terms.map { term throws(StoreError) in
-      try compile(term, level: level)
+      asPart(try compileWhole(term))
     }
     // The parser needs fewer stack entries for the first term.
     let sorted = fragments.sorted { $0.depth > $1.depth }
@@ -62,13 +53,11 @@ extension FetchCompiler {
     let conditions = fragments.map(\.condition)
     joined.condition = separator == " AND " ? .all(conditions) : .any(conditions)
     guard joined.depth <= Self.stackMax else {
-      throw Self.tooMany("predicateDepth", Self.stackMax, "entries on the stack of SQLite's parser")
+      throw Self.tooDeep
     }
     return joined
   }
 
-  /// The maximum number of entries of a condition on the stack of SQLite's parser, which has 100.
-  static let stackMax = 90
   /// The maximum number of conditions in one chain.
   ///
   /// Each condition makes the expression one level deeper, and SQLite accepts at most 1,000 levels.
@@ -100,7 +89,7 @@ extension FetchCompiler {
     if let (path, variable, rest) = split(comparison.left) {
       return try compile(comparison, over: path, variable, rest)
     }
-    if let members = nullMembers(comparison) { return try compile(members, level: 0) }
+    if let members = nullMembers(comparison) { return try compileWhole(members) }
     if isCollection(comparison.left), comparison.modifier != .direct {
       let isAll = comparison.modifier == .all
       let found = try exists(
@@ -114,7 +103,7 @@ extension FetchCompiler {
     guard comparison.modifier == .direct else {
       // One value is a collection of itself.
       let direct = Predicate.comparison(comparison.direct)
-      return try compile(comparison.modifier == .none ? .not(direct) : direct, level: 0)
+      return try compile(comparison.modifier == .none ? .not(direct) : direct)
     }
     if comparison.comparison == .in, let (path, variable, rest) = split(comparison.right) {
       // A to-many contains a value if one of its members has the value.

@@ -43,6 +43,7 @@ struct FetchCompiler {
   let hasSortKeys: Bool
   /// The program's functions for transient attributes.
   let functions: Set<String>
+  var parts = DeepParts()
   /// SQL for the computed attributes of an alias, by the alias and the name, with a `.` between.
   var computedColumns: [String: String] = [:]
 
@@ -193,7 +194,7 @@ struct FetchCompiler {
     }
     let condition = try compile(predicate)
     guard condition.depth <= Self.stackMax else {
-      throw Self.tooMany("predicateDepth", Self.stackMax, "entries on the stack of SQLite's parser")
+      throw Self.tooDeep
     }
     return condition
   }
@@ -311,8 +312,9 @@ struct FetchCompiler {
         joins: SQLJoins(prefix: alias + "j")
       )
     )
-    let result = try body(&self, alias)
-    return (result, scopes.removeLast().joins.sql)
+    defer { scopes.removeLast() }
+    let result = try withoutParts { compiler throws(StoreError) in try body(&compiler, alias) }
+    return (result, scopes[scopes.count - 1].joins.sql)
   }
 
   /// Returns the property at the end of a path over to-ones.

@@ -1,0 +1,99 @@
+import ObjectModel
+
+/// The deep parts of the condition that is being compiled.
+struct DeepParts {
+  /// The parts with the names of their tables; nil outside a condition that is compiled in parts.
+  fileprivate var found: [(name: String, fragment: SQLFragment)]?
+  /// The number of parts of the whole request so far.
+  fileprivate var count = 0
+  /// Whether the conditions are compiled in parts.
+  fileprivate var areNeeded = false
+}
+
+/// Conditions that are too deep for SQLite's parser as they are written.
+///
+/// The parser has a stack of 100 entries, of which nested parentheses use up to six for each level.
+/// A deep part is therefore read first, as a common table expression of one value, and the rest
+/// reads that value: `(WITH d1(v) AS (SELECT part) SELECT rest)`.
+extension FetchCompiler {
+  /// The maximum number of entries of a condition on the stack of SQLite's parser, which has 100.
+  static let stackMax = 90
+  /// The number of entries from which a part is read first.
+  private static let partMax = 30
+
+  /// The error for a condition that is too deep.
+  static var tooDeep: StoreError {
+    tooMany("predicateDepth", stackMax, "entries on the stack of SQLite's parser")
+  }
+
+  /// Compiles a condition as it is written, and one that is too deep in parts.
+  ///
+  /// - Parameter body: Compiles the condition, and may be called twice.
+  /// - Returns: The condition.
+  /// - Throws: The errors of the body; `limitExceeded` when the parts are too deep too.
+  mutating func inParts(
+    _ body: (inout FetchCompiler) throws(StoreError) -> SQLFragment
+  ) throws(StoreError) -> SQLFragment {
+    if parts.found == nil, !parts.areNeeded {
+      do {
+        let whole = try body(&self)
+        if whole.depth <= Self.stackMax { return whole }
+      } catch {
+        // It is compiled again below.
+        guard error.isTooDeep else { throw error }
+      }
+      // A value of a group must stay where its rows are.
+      guard groupedPaths == nil else { throw Self.tooDeep }
+      parts.areNeeded = true
+      defer { parts.areNeeded = false }
+      return try inOwnParts(body)
+    }
+    return try parts.found == nil ? inOwnParts(body) : asPart(body(&self))
+  }
+
+  /// Compiles what has rows of its own, of which the parts outside know nothing.
+  mutating func withoutParts<Result>(
+    _ body: (inout FetchCompiler) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let outside = parts.found
+    parts.found = nil
+    defer { parts.found = outside }
+    return try body(&self)
+  }
+
+  private mutating func inOwnParts(
+    _ body: (inout FetchCompiler) throws(StoreError) -> SQLFragment
+  ) throws(StoreError) -> SQLFragment {
+    parts.found = []
+    defer { parts.found = nil }
+    let rest = try body(&self)
+    guard let found = parts.found, !found.isEmpty else { return rest }
+    let definitions = found.map { "\($0.name)(v) AS (SELECT \($0.fragment.sql))" }
+    var whole = SQLFragment(
+      "(WITH \(definitions.joined(separator: ", ")) SELECT \(rest.sql))",
+      found.flatMap(\.fragment.values) + rest.values,
+      depth: max(rest.depth, found.map(\.fragment.depth).max() ?? 0) + 12
+    )
+    whole.condition = rest.condition
+    return whole
+  }
+
+  /// Returns a reference to a deep fragment, which becomes a part; outside a condition that is
+  /// compiled in parts, the fragment.
+  mutating func asPart(_ fragment: SQLFragment) -> SQLFragment {
+    guard fragment.depth > Self.partMax, parts.found != nil else { return fragment }
+    parts.count += 1
+    let name = "d\(parts.count)"
+    parts.found?.append((name, fragment))
+    var reference = SQLFragment("(SELECT v FROM \(name))", depth: 8)
+    reference.condition = fragment.condition
+    return reference
+  }
+}
+
+extension StoreError {
+  /// Whether a condition is too deep for SQLite's parser.
+  fileprivate var isTooDeep: Bool {
+    code == .limitExceeded && message == FetchCompiler.tooDeep.message
+  }
+}
