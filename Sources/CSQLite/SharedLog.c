@@ -39,6 +39,8 @@ struct index_header {
 _Static_assert(sizeof(struct index_header) == index_header_bytes, "SQLite's format");
 
 static atomic_int lost_page_count;
+/// What the process did with a SIGBUS before.
+static struct sigaction former_action;
 static uintptr_t page_bytes = 4096;
 
 // MARK: Lost pages. The functions of this part are safe in a signal handler.
@@ -141,9 +143,8 @@ static void handle_lost_page(int signal, siginfo_t *info, void *context) {
   int error = errno;
   void *page = (void *)((uintptr_t)info->si_addr & ~(page_bytes - 1));
   if (info->si_code != BUS_ADRERR || !replace_page(page)) {
-    struct sigaction standard = {.sa_handler = SIG_DFL};
-    sigaction(signal, &standard, 0);
-    // An instruction runs again, and ends the process; a signal that was sent does not.
+    sigaction(signal, &former_action, 0);
+    // An instruction runs again, and has the signal again; a signal that was sent does not.
     if (info->si_code <= 0) raise(signal);
   }
   errno = error;
@@ -155,7 +156,7 @@ int sqlite_survive_lost_pages(void) {
     .sa_sigaction = handle_lost_page,
     .sa_flags = SA_SIGINFO | SA_RESTART,
   };
-  return sigaction(SIGBUS, &action, 0);
+  return sigaction(SIGBUS, &action, &former_action);
 }
 
 int sqlite_has_lost_pages(void) {
@@ -192,28 +193,119 @@ static uint32_t big_endian(const uint8_t *bytes) {
   return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/// Returns whether the index finds a frame, numbered from 1, by the number of its page.
+enum {
+  page_number_count = 4096,
+  slot_count = 8192,
+  slot_factor = 383,
+  index_start_bytes = 136,
+  first_count = page_number_count - index_start_bytes / 4,
+};
+
+/// Returns whether a part of the index finds a page in a frame of the part, from `least` to `most`;
+/// the part's frames are numbered from 1.
+static int has_page(volatile void *part, int number, uint32_t page, uint32_t least, uint32_t most) {
+  const volatile uint32_t *pages =
+    (const volatile uint32_t *)part + (number ? 0 : index_start_bytes / 4);
+  const volatile uint16_t *slots =
+    (const volatile uint16_t *)((const volatile uint32_t *)part + page_number_count);
+  uint32_t slot = page * slot_factor & (slot_count - 1);
+  for (int i = 0; i < slot_count && slots[slot]; i++, slot = (slot + 1) & (slot_count - 1)) {
+    uint32_t index = slots[slot];
+    if (index >= least && index <= most && pages[index - 1] == page) return 1;
+  }
+  return 0;
+}
+
+/// Returns whether the index finds a page in a frame, numbered from 1.
 static int has_frame(sqlite3_file *database, uint32_t frame, uint32_t page, int *code) {
-  enum {
-    page_number_count = 4096,
-    slot_count = 8192,
-    slot_factor = 383,
-    first_count = page_number_count - 136 / 4,
-  };
   uint32_t number = frame <= first_count ? 0 : 1 + (frame - first_count - 1) / page_number_count;
   uint32_t index = frame <= first_count ? frame : (frame - first_count - 1) % page_number_count + 1;
   volatile void *part;
   *code = get_part(database, (int)number, &part);
-  if (*code != SQLITE_OK || !part) return 0;
-  const volatile uint32_t *pages = (const volatile uint32_t *)part + (number ? 0 : 136 / 4);
-  const volatile uint16_t *slots =
-    (const volatile uint16_t *)((const volatile uint32_t *)part + page_number_count);
-  if (pages[index - 1] != page) return 0;
-  uint32_t slot = page * slot_factor & (slot_count - 1);
-  for (int i = 0; i < slot_count && slots[slot]; i++, slot = (slot + 1) & (slot_count - 1)) {
-    if (slots[slot] == index) return 1;
+  return *code == SQLITE_OK && part && has_page(part, (int)number, page, index, index);
+}
+
+/// Returns whether the index finds a page in any of the first frames.
+static int has_page_in_log(sqlite3_file *database, uint32_t page, uint32_t count, int *code) {
+  uint32_t before = 0;
+  for (int number = 0; before < count; number++) {
+    uint32_t capacity = number ? page_number_count : first_count;
+    volatile void *part;
+    *code = get_part(database, number, &part);
+    if (*code != SQLITE_OK || !part) return 0;
+    uint32_t most = count - before < capacity ? count - before : capacity;
+    if (has_page(part, number, page, 1, most)) return 1;
+    before += capacity;
   }
   return 0;
+}
+
+/// Checks that the log has the pages after the end of the database's file: the first of them.
+///
+/// A checkpoint of the whole log makes the file as long as the database.
+static int check_length(
+  sqlite3_file *database, const struct index_header *header, volatile void *part, int64_t page) {
+  // SQLite locks bytes of this place, and writes no page there.
+  enum { copied_count_offset = 96, locked_place = 1 << 30 };
+  int64_t bytes;
+  int code = database->pMethods->xFileSize(database, &bytes);
+  if (code != SQLITE_OK || bytes >= header->page_count * page) return code;
+  uint32_t copied = ((const volatile uint32_t *)part)[copied_count_offset / 4];
+  if (copied >= header->frame_count) return SQLITE_CORRUPT;
+  int64_t first = bytes / page;
+  if (first == locked_place / page) first++;
+  if (first >= header->page_count) return SQLITE_OK;
+  int found = has_page_in_log(database, (uint32_t)first + 1, header->frame_count, &code);
+  return code != SQLITE_OK || found ? code : SQLITE_CORRUPT;
+}
+
+static uint32_t little_endian(const uint8_t *bytes) {
+  return (uint32_t)bytes[3] << 24 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[1] << 8 | bytes[0];
+}
+
+/// The checksum of a log from its header up to a place, in two sums.
+struct checksum {
+  uint32_t first, second;
+  int is_big_endian;
+};
+
+/// Adds bytes, in pairs of 32-bit numbers.
+static void add_bytes(struct checksum *sum, const uint8_t *bytes, size_t count) {
+  for (size_t i = 0; i + 8 <= count; i += 8) {
+    uint32_t one = sum->is_big_endian ? big_endian(bytes + i) : little_endian(bytes + i);
+    uint32_t two = sum->is_big_endian ? big_endian(bytes + i + 4) : little_endian(bytes + i + 4);
+    sum->first += one + sum->second;
+    sum->second += two + sum->first;
+  }
+}
+
+/// Returns whether the checksum is the one that the log has stored.
+static int is_stored_at(const uint8_t *bytes, struct checksum sum) {
+  return big_endian(bytes) == sum.first && big_endian(bytes + 4) == sum.second;
+}
+
+/// Adds the content of a page.
+static int add_page(struct checksum *sum, sqlite3_file *log, int64_t offset, int64_t count) {
+  uint8_t buffer[4096];
+  int code = SQLITE_OK;
+  while (code == SQLITE_OK && count > 0) {
+    int bytes = count < (int64_t)sizeof buffer ? (int)count : (int)sizeof buffer;
+    code = log->pMethods->xRead(log, buffer, bytes, offset);
+    if (code == SQLITE_OK) add_bytes(sum, buffer, (size_t)bytes);
+    offset += bytes;
+    count -= bytes;
+  }
+  return code;
+}
+
+/// Returns whether the header of a log is one that SQLite wrote for an index.
+static int is_header(const uint8_t *start, const struct index_header *header, int64_t page) {
+  enum { magic = 0x377f0682 };
+  struct checksum sum = {.is_big_endian = start[3] & 1};
+  add_bytes(&sum, start, 24);
+  return (big_endian(start) & ~1u) == magic && big_endian(start + 4) == index_version &&
+         big_endian(start + 8) == page && is_stored_at(start + 24, sum) &&
+         !memcmp(start + 16, header->salt, 8);
 }
 
 int sqlite_check_log(struct sqlite3 *connection) {
@@ -228,11 +320,13 @@ int sqlite_check_log(struct sqlite3 *connection) {
   if (code != SQLITE_OK) return code;
   // The transaction has initialized it.
   if (!header.is_initialized) return SQLITE_CORRUPT;
-  if (header.version != index_version || !header.frame_count) return SQLITE_OK;
+  if (header.version != index_version) return SQLITE_OK;
+  int64_t content_bytes = (header.page_bytes & 0xfe00) + ((header.page_bytes & 1) << 16);
+  if (header.page_count) code = check_length(database, &header, part, content_bytes);
+  if (code != SQLITE_OK || !header.frame_count) return code;
   code = sqlite3_file_control(connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
   if (code != SQLITE_OK || !log->pMethods) return code;
 
-  int64_t content_bytes = (header.page_bytes & 0xfe00) + ((header.page_bytes & 1) << 16);
   int64_t frame_bytes = frame_header_bytes + content_bytes;
   int64_t last = log_header_bytes + (int64_t)(header.frame_count - 1) * frame_bytes;
   int64_t log_bytes;
@@ -243,9 +337,19 @@ int sqlite_check_log(struct sqlite3 *connection) {
   code = log->pMethods->xRead(log, start, sizeof start, 0);
   if (code == SQLITE_OK) code = log->pMethods->xRead(log, frame, sizeof frame, last);
   if (code != SQLITE_OK) return code;
-  int agrees = !memcmp(start + 16, header.salt, 8) && !memcmp(frame + 8, header.salt, 8) &&
+  int agrees = is_header(start, &header, content_bytes) && !memcmp(frame + 8, header.salt, 8) &&
                big_endian(frame + 16) == header.frame_checksum[0] &&
                big_endian(frame + 20) == header.frame_checksum[1];
+  // The sum of a frame continues that of the frame before it, or of the header.
+  int64_t before = header.frame_count == 1 ? 24 : last - frame_bytes + 16;
+  uint8_t seed[8];
+  code = log->pMethods->xRead(log, seed, sizeof seed, before);
+  if (code != SQLITE_OK) return code;
+  struct checksum sum = {big_endian(seed), big_endian(seed + 4), start[3] & 1};
+  add_bytes(&sum, frame, 8);
+  if (agrees) code = add_page(&sum, log, last + frame_header_bytes, content_bytes);
+  if (code != SQLITE_OK) return code;
+  agrees = agrees && is_stored_at(frame + 16, sum);
   if (agrees) agrees = has_frame(database, header.frame_count, big_endian(frame), &code);
   return code != SQLITE_OK || agrees ? code : SQLITE_CORRUPT;
 }

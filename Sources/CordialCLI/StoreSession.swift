@@ -112,7 +112,7 @@ enum Logging {
 
 /// The log on standard error, which shows control characters on a terminal.
 private struct LogStream: TextOutputStream, Sendable {
-  mutating func write(_ text: String) { Terminal.note(text) }
+  mutating func write(_ text: String) { Terminal.log(text) }
 }
 
 extension ClientConnection {

@@ -36,6 +36,12 @@ enum Terminal {
     write(isError ? VisibleText.lines(text) : text, to: 2)
   }
 
+  /// Writes text with the ends of its lines to standard error as far as there is room for it: a
+  /// service does not wait for a reader of its log.
+  static func log(_ text: String) {
+    write(isError ? VisibleText.lines(text) : text, to: 2, mayWait: false)
+  }
+
   /// Writes a line over the last one on standard error; nothing where that is no terminal.
   static func progress(_ text: String) {
     if isError { write("\r" + VisibleText.line(text), to: 2) }
@@ -63,15 +69,22 @@ enum Terminal {
     return (Int(size.ws_row), Int(size.ws_col))
   }
 
-  private static func write(_ text: String, to descriptor: CInt) {
+  /// A pipe that can be written to has room for so many bytes.
+  private static let pipeBytesMin = Int(PIPE_BUF)
+
+  private static func write(_ text: String, to descriptor: CInt, mayWait: Bool = true) {
     var text = text
     text.withUTF8 { bytes in
       var done = 0
       while done < bytes.count {
+        var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        let hasRoom = unsafe poll(&room, 1, 0) == 1
+        guard mayWait || hasRoom else { return }
+        let rest = bytes.count - done
         let written = unsafe Glibc.write(
           descriptor,
           bytes.baseAddress.map { unsafe $0 + done },
-          bytes.count - done
+          mayWait ? rest : min(rest, pipeBytesMin)
         )
         if written < 0, errno == EINTR { continue }
         guard written > 0 else { return handleWriteFailure(descriptor) }

@@ -26,6 +26,7 @@ package final class Engine: Sendable {
   package let limits: Limits
   /// The memory of the messages of all connections.
   package var budget: ByteBudget { service.budget }
+  private let log: Logger
   private let watcher: CommitWatcher?
   /// The folder of the index of a read-only store; nil when the index is in the store.
   private let indexFolder: StoreContainer?
@@ -130,6 +131,7 @@ package final class Engine: Sendable {
     } catch {
       throw StoreError(any: error)
     }
+    self.log = log
     self.store = store
     self.index = index
     self.limits = limits
@@ -165,7 +167,7 @@ package final class Engine: Sendable {
       }
     }
     watcher?.stop()
-    store.close()
+    if let error = store.close() { log.error("\(error.message)") }
     indexFolder?.remove()
     try await loop.shutdown()
   }

@@ -103,29 +103,18 @@ extension PersistentStore {
     work: LongWork = LongWork(),
     _ completion: @escaping @Sendable (Result<StoreBackup.Outcome, StoreError>) -> Void
   ) {
-    guard let writer else { return copy(to: path, work, completion) }
+    let (source, environment, opened, writer) = (container, environment, opened, writer)
     // A copy of a changed log would be made of pages that no connection wrote.
-    writer.perform(of: 0, { writer in try writer.checkFiles() }) { checked in
-      switch checked {
-      case .success: self.copy(to: path, work, completion)
-      case .failure(let error): completion(.failure(error))
-      }
+    let check: @Sendable () throws -> Void = {
+      if let writer { try writer.checkFiles() } else { try opened?.check() }
     }
-  }
-
-  private func copy(
-    to path: String,
-    _ work: LongWork,
-    _ completion: @escaping @Sendable (Result<StoreBackup.Outcome, StoreError>) -> Void
-  ) {
-    let (source, environment, opened) = (container, environment, opened)
     backups.async {
       let outcome = Result { () throws(StoreError) in
         try StoreBackup.copy(
           source,
           to: StoreContainer(path: path),
           environment: environment,
-          opened: opened,
+          check: check,
           work: work
         )
       }

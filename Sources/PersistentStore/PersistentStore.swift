@@ -327,9 +327,12 @@ package final class PersistentStore: Sendable {
   }
 
   /// Closes the writer after its pending work; later saves fail.
-  package func close() {
-    writer?.close()
+  ///
+  /// - Returns: The error of files that other programs have changed, whose commits may be lost.
+  @discardableResult package func close() -> StoreError? {
+    let error = writer?.close()
     if removesFolder { container.remove() }
+    return error
   }
 
   /// Returns the value of the writer's `PRAGMA synchronous`, for the test that it is FULL.

@@ -47,7 +47,7 @@ extension StoreWriter {
       let isEmpty = try queue.use { db in try emptyLog(db) }
       if isEmpty { writeAheadLog.wasEmptied() }
     } catch {
-      // The log stays valid, and the next attempt may succeed.
+      // The log stays. The next attempt may succeed, or the next save says what is wrong.
     }
     return writeAheadLog.isLarge
   }

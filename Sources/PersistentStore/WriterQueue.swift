@@ -344,17 +344,28 @@ final class WriterQueue: Sendable {
     }
   }
 
-  func close() {
+  /// Closes the writer after its pending work; the write-ahead log stays where it cannot be emptied.
+  ///
+  /// - Returns: The error of files that other programs have changed.
+  func close() -> StoreError? {
     state.withLock { $0.isClosed = true }
-    queue.sync {
+    return queue.sync {
       // Requests that arrived during a save at once may not be under way yet.
       run()
       do {
         try writer.value.close()
+        return nil
       } catch {
-        // Another process uses the store, or the disk is full: the write-ahead log stays valid.
+        let error = StoreError(any: error)
+        // Otherwise another process uses the store, or the disk is full: the log stays valid.
+        return error.code == .storeCorrupt ? error : nil
       }
     }
+  }
+
+  /// Fails where other programs have changed the store's files, after the work that is under way.
+  func checkFiles() throws {
+    try queue.sync { try writer.value.checkFiles() }
   }
 
   func synchronous() throws -> Int {

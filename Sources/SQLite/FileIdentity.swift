@@ -12,15 +12,23 @@ package struct FileIdentity: Equatable, Sendable {
 
   /// Creates the identity of the file at a path; nil when there is no file.
   package init?(_ path: String) {
-    guard let file = Self.file(at: path) else { return nil }
-    self = file.identity
-  }
-
-  /// Returns the identity and the size in bytes of the file at a path; nil when there is no file.
-  static func file(at path: String) -> (identity: FileIdentity, bytes: Int)? {
     var facts = stat()
     guard unsafe stat(path, &facts) == 0 else { return nil }
+    self.init(facts)
+  }
+
+  /// Returns the identity and the size in bytes of the file, or the symbolic link, at a path; nil
+  /// when there is none.
+  static func entry(at path: String) -> (identity: FileIdentity, bytes: Int)? {
+    var facts = stat()
+    guard unsafe lstat(path, &facts) == 0 else { return nil }
     return (FileIdentity(facts), Int(facts.st_size))
+  }
+
+  /// Whether a folder in a path does not let this process look for the file, so that it may exist.
+  static func isHidden(_ path: String) -> Bool {
+    var facts = stat()
+    return unsafe stat(path, &facts) != 0 && errno == EACCES
   }
 
   /// Returns a path without symbolic links; the same path where there is no file.

@@ -10,7 +10,7 @@ extension SQLiteConnection {
   /// - Precondition: A transaction that writes is open.
   /// - Throws: `SQLiteError`, with the code `corrupt` for a log that another program has changed.
   package func checkLog() throws {
-    try unsafe check { unsafe sqlite_check_log($0) }
+    try unsafe check("database or its write-ahead log") { unsafe sqlite_check_log($0) }
   }
 
   /// Fails where the connection does not share its log with other connections any more.
@@ -18,19 +18,21 @@ extension SQLiteConnection {
   /// - Throws: `SQLiteError`, with the code `corrupt` for a shared file that was shortened.
   package func checkSharing() throws {
     guard Self.hasLostPages else { return }
-    try unsafe check { unsafe sqlite_check_index_of_log($0) }
+    try unsafe check("file by which SQLite shares the log") {
+      unsafe sqlite_check_index_of_log($0)
+    }
   }
 
   /// Whether this process has lost pages of any shared file, so that `checkSharing` may fail.
   package static var hasLostPages: Bool { sqlite_has_lost_pages() != 0 }
 
-  private func check(_ body: (OpaquePointer) -> Int32) throws {
+  private func check(_ file: String, _ body: (OpaquePointer) -> Int32) throws {
     guard hasSharedLog else { return }
     do {
       try unsafe withHandle(body)
     } catch let error as SQLiteError where error.code == .corrupt {
       try keepLog(true)
-      throw SQLiteError(.corrupt, "Another program has changed the write-ahead log")
+      throw SQLiteError(.corrupt, "Another program has changed the \(file)")
     }
   }
 

@@ -52,7 +52,7 @@ package final class SQLiteQueue: Sendable {
   /// - Throws: `SQLiteError`.
   package init(path: String, _ options: Options) throws {
     SQLiteSetup.run()
-    try Self.checkKinds(path)
+    if path.hasPrefix("/") { try Self.checkKinds(path) }
     if !options.isReadOnly { Self.createFile(path) }
     var configuration = Configuration()
     configuration.readonly = options.isReadOnly
@@ -107,8 +107,10 @@ package final class SQLiteQueue: Sendable {
 
   /// Fails where a file of the database is none with content, such as a named pipe: SQLite would
   /// wait for what another process writes to it.
-  private static func checkKinds(_ path: String) throws(SQLiteError) {
-    guard path.hasPrefix("/") else { return }
+  ///
+  /// - Parameter path: The path of the database's file, which is no URI.
+  /// - Throws: `SQLiteError` with the code `notADatabase`.
+  package static func checkKinds(_ path: String) throws(SQLiteError) {
     let resolved = FileIdentity.resolved(path)
     for file in ["", "-wal", "-shm", "-journal"].map({ resolved + $0 }) {
       var facts = stat()

@@ -18,6 +18,26 @@ enum IndexSpace {
       ?? shortage(of: 3 * size, sizeMax, "is the limit of a file's size")
   }
 
+  /// Returns the error of a disk that leaves SQLite's temporary files no room.
+  ///
+  /// They are at most as large as the index.
+  ///
+  /// - Parameter path: The path of the index's file.
+  /// - Returns: An error with the code `full`; nil where there is room, or the free
+  ///   space is unknown.
+  static func temporaryShortage(besides path: String) -> SQLiteError? {
+    // The order is SQLite's ("Temporary Files Used By SQLite", 5).
+    let named = ["SQLITE_TMPDIR", "TMPDIR"].compactMap { (name: String) -> String? in
+      guard let value = unsafe getenv(name) else { return nil }
+      return unsafe String(cString: value)
+    }
+    let folder = (named + ["/var/tmp", "/usr/tmp", "/tmp"]).first { folder in
+      unsafe access(folder, W_OK | X_OK) == 0
+    }
+    let free = freeBytes(folder ?? ".")
+    return shortage(of: size(path), free, "are free for temporary files")
+  }
+
   private static func size(_ path: String) -> Int64 {
     var file = stat()
     return unsafe stat(path, &file) == 0 ? Int64(file.st_size) : 0

@@ -36,6 +36,8 @@ struct IndexState {
   var endsBuilds = false
   /// Whether a search found damage in the file, which the next attempt then removes.
   var isDamaged = false
+  /// Whether a file was removed because SQLite took it for full.
+  var wasFull = false
   /// The damaged file; another process may have replaced it.
   var damagedFile: FileIdentity?
   /// What is wrong with it.

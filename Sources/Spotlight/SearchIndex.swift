@@ -289,6 +289,7 @@ package final class SearchIndex: LogFollower {
       let file = FileIdentity(path)
       shared.withLock { shared in
         if !shared.isDamaged { shared.setDamaged(file, error.message ?? "\(error)") }
+        if error.code == .full { shared.wasFull = true }
       }
       try removeFile()
       try read()
@@ -297,9 +298,13 @@ package final class SearchIndex: LogFollower {
 
   /// Whether an error is that of a damaged file.
   ///
-  /// SQLite also takes a damaged file for a full one; another file may grow then.
+  /// SQLite also takes a damaged file for a full one; another file may grow then. Where the new file
+  /// is full too, the file was not to blame.
   func isOfDamage(_ error: SQLiteError) -> Bool {
-    error.isDamage || error.code == .full && IndexSpace.shortage(besides: path) == nil
+    if error.isDamage { return true }
+    return error.code == .full && !shared.withLock { $0.wasFull }
+      && IndexSpace.shortage(besides: path) == nil
+      && IndexSpace.temporaryShortage(besides: path) == nil
   }
 
   /// Removes a damaged file, unless another process has done so.

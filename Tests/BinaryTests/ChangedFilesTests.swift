@@ -197,4 +197,50 @@ import Testing
       #expect(outcome.errors.contains("store.sqlite"), "\(outcome.errors)")
     }
   }
+
+  // Evidence: P-066a
+  @Test(arguments: ["store.sqlite", "store.sqlite-wal", "store.sqlite-shm"])
+  func `a symbolic link in the place of a file is another file`(name: String) throws {
+    #expect(unsafe rename(path(name), path("moved")) == 0)
+    #expect(unsafe symlink("moved", path(name)) == 0)
+    try expectNoSave()
+    try stop()
+    #expect(unsafe rename(path("moved"), path(name)) == 0)
+    #expect(try reopened() == 5)
+  }
+
+  // Evidence: P-066a
+  @Test(arguments: [0, 4096, 40_960])
+  func `a shortened store accepts no saves`(bytes: Int) throws {
+    // The store's file then has all of the content.
+    try peer.call("store/compact")
+    #expect(unsafe truncate(path("store.sqlite"), off_t(bytes)) == 0)
+    try expectNoSave()
+    try stop()
+    let found = bytes == 0 ? path("store.sqlite") : "changed the database"
+    #expect(try child.errorText().contains(found))
+  }
+
+  // Evidence: P-066c
+  @Test func `a stop says that the log was changed`() throws {
+    try overwrite("store.sqlite-wal")
+    try stop()
+    #expect(try child.errorText().contains("its write-ahead log"))
+  }
+
+  /// The reader of the log is slower than the service, or stuck.
+  //
+  // Evidence: P-007a
+  @Test func `a log that nobody reads blocks nothing`() throws {
+    try stop()
+    let fill = #"head -c 65536 /dev/zero >&2; exec "$0" "$@""#
+    let child = try Child(["-c", fill, Child.binary, "serve", store], program: "/bin/sh")
+    let peer = Peer(child)
+    try peer.call("save", ["insert": [task("milk more")]])
+    try overwrite("store.sqlite-wal")
+    for _ in 0..<20 { #expect(try peer.errorCode("save", ["insert": [task("lost")]]) == 1403) }
+    child.stream.endInput()
+    #expect(try child.exitCode() == 0)
+    #expect(try child.errorText().utf8.count == 65536)
+  }
 }

@@ -223,6 +223,13 @@ import Testing
 
   /// The objects by name, with names in place of IDs: stores number their objects themselves.
   // Evidence: P-135e
+  @Test func `a message that has no end is refused`() throws {
+    let fixture = try Fixture()
+    let outcome = try fixture.run(["save", try fixture.store(), "/dev/zero"])
+    #expect(outcome.code == 1)
+    #expect(outcome.errors.contains("/dev/zero is longer than 67108864 bytes"))
+  }
+
   @Test func `an archive with the history makes the same store, once`() throws {
     let fixture = try Fixture()
     let store = try fixture.store()

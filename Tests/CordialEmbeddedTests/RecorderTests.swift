@@ -1,11 +1,30 @@
 import CordialEmbedded
 import Foundation
+import Glibc
 import Logging
+import PersistentStore
 import TestStores
 import Testing
 
 @Suite struct `A recording` {
   private static let log = Logger(label: "recorder") { _ in SwiftLogNoOpLogHandler() }
+
+  @Test func `does not wait for the reader of a named pipe`() throws {
+    let folder = try TestFolder()
+    let path = folder.path + "/pipe"
+    #expect(unsafe mkfifo(path, 0o600) == 0)
+    #expect(throws: StoreError.self) { try Recorder(path: path, log: Self.log) }
+    let reader = unsafe open(path, O_RDONLY | O_NONBLOCK)
+    defer { close(reader) }
+    let recorder = try Recorder(path: path, log: Self.log)
+    recorder.opened(1)
+    let line = Array(#"{"text":"\#(String(repeating: "x", count: 1000))"}"#.utf8) + [0x0A]
+    for _ in 0..<200 { recorder.record(line.span, .client, 1) }
+    var (bytes, buffer) = (0, [UInt8](repeating: 0, count: 4096))
+    while case let count = unsafe read(reader, &buffer, buffer.count), count > 0 { bytes += count }
+    #expect(bytes > 1000)
+    #expect(bytes <= 65536)
+  }
 
   @Test func `omits the messages that exceed the memory for unfinished ones`() throws {
     let folder = try TestFolder()

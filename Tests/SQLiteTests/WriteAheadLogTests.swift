@@ -33,7 +33,7 @@ import Testing
 
   /// A way to change the log.
   enum Change: CaseIterable {
-    case empty, shorten, header, lastFrame, everything
+    case empty, shorten, magic, header, headerSum, lastFrame, lastPage, everything
   }
 
   private func apply(_ change: Change) throws {
@@ -44,7 +44,10 @@ import Testing
     switch change {
     case .empty: try file.truncate(atOffset: 0)
     case .shorten: try file.truncate(atOffset: size - 1)
+    case .magic: try overwrite(file, content, 0..<1)
     case .header: try overwrite(file, content, 16..<17)
+    case .headerSum: try overwrite(file, content, 24..<25)
+    case .lastPage: try overwrite(file, content, Int(size) - 1..<Int(size))
     case .lastFrame:
       let frame = Int(size) - (24 + 4096)
       try overwrite(file, content, frame + 20..<frame + 21)
@@ -81,7 +84,7 @@ import Testing
 
   @Test func `is found by the paths of the files`() throws {
     for suffix in ["", "-wal", "-shm"] {
-      for change in ["remove", "replace", "empty"] where suffix == "-shm" || change != "empty" {
+      for change in ["remove", "replace", "empty"] where suffix != "-wal" || change != "empty" {
         try FileManager.default.removeItem(atPath: folder.path)
         try FileManager.default.createDirectory(
           atPath: folder.path,
@@ -101,9 +104,9 @@ import Testing
         }
         if change == "replace" { try content.write(to: URL(fileURLWithPath: changed)) }
         #expect(files.changedPath == changed)
-        #expect(files.isCurrent == (suffix != ""))
+        #expect(files.isCurrent == (suffix != "" || change == "empty"))
         #expect(files.sharesLog == (suffix != "-shm" || change == "remove"))
-        if change == "empty" {
+        if change == "empty", suffix == "-shm" {
           // SQLite has mapped the file, and reads it when it is closed.
           #expect(unsafe truncate(changed, off_t(content.count)) == 0)
         }
@@ -139,6 +142,29 @@ import Testing
       }
       #expect(error?.code == .corrupt)
     }
+  }
+
+  /// A file that grows between the looks of two threads was not shortened.
+  @Test func `is not found where the shared file grows`() async throws {
+    let queue = try written()
+    try queue.use { db in try db.execute("PRAGMA wal_autocheckpoint=0") }
+    let files = OpenedFiles(path)
+    try await withThrowingTaskGroup { group in
+      for _ in 0..<2 {
+        group.addTask {
+          for _ in 0..<20_000 { try #require(files.sharesLog) }
+        }
+      }
+      for _ in 0..<12 {
+        try queue.write { db in
+          try db.execute("INSERT INTO item(value) VALUES (randomblob(?))", [Int64(4096 * 4096)])
+        }
+      }
+      try await group.waitForAll()
+    }
+    let size = try Data(contentsOf: URL(fileURLWithPath: path + "-shm")).count
+    #expect(size > 8 * 32768)
+    #expect(files.changedPath == nil)
   }
 
   @Test func `is found once and always`() throws {
@@ -188,7 +214,7 @@ import Testing
       let index = random.below(2)
       let queue = queues[index]
       do {
-        switch random.below(9) {
+        switch random.below(11) {
         case 0: try queue.use { db in try db.execute("PRAGMA wal_checkpoint(PASSIVE)") }
         case 1: try queue.use { db in try db.execute("PRAGMA wal_checkpoint(RESTART)") }
         case 2: try queue.use { db in try db.checkpoint() }
@@ -212,7 +238,24 @@ import Testing
             #expect(try db.integer("SELECT count(*) FROM item") == expected)
             try queue.write { db in try db.execute("INSERT INTO item(value) VALUES ('')") }
             expected += 1
+            // The reader keeps it from the newest pages.
+            try queue.use { db in try db.execute("PRAGMA wal_checkpoint(PASSIVE)") }
+            try queue.write { db in
+              try db.execute("INSERT INTO item(value) VALUES (randomblob(?))", [Int64(200_000)])
+            }
+            expected += 1
             try db.rollback()
+          }
+        case 7:
+          // Pages at the end of the file are new and free at once.
+          try queue.write { db in
+            try db.execute("INSERT INTO item(number, value) VALUES (-1, randomblob(100000))")
+            try db.execute("DELETE FROM item WHERE number = -1")
+          }
+        case 8:
+          try queue.write { db in
+            try db.execute("DELETE FROM item WHERE number % 7 = 0")
+            expected = try db.integer("SELECT count(*) FROM item") ?? -1
           }
         default:
           let bytes = Int64(random.below(20_000))

@@ -58,7 +58,8 @@ int sqlite_check_index_of_log(struct sqlite3 *connection);
 
 /// Checks, in a transaction that writes, that the write-ahead log is as SQLite's connections have
 /// written it: as long as its index says, with the header and the last frame that the index
-/// describes, and that the index has this frame. Includes `sqlite_check_index_of_log`.
+/// describes, and that the index has this frame and the first page after the end of the database's
+/// file. Includes `sqlite_check_index_of_log`.
 /// Returns 0, also without a log; SQLITE_CORRUPT where another program has changed the log; the
 /// code of an error of reading.
 int sqlite_check_log(struct sqlite3 *connection);

@@ -64,7 +64,7 @@ struct Save: AsyncParsableCommand {
   var dryRun = false
 
   func run() async throws {
-    let text = try Input.read(file ?? "-")
+    let text = try Input.read(file ?? "-", bytesMax: Input.messageBytesMax)
     var params: JSONValue
     do {
       params = try JSONParser.parse(text.span)
@@ -95,16 +95,27 @@ enum Input {
     return descriptor
   }
 
+  /// The maximum number of bytes of a message to a service.
+  static let messageBytesMax = 1 << 26
+
   /// Returns the bytes of a file.
   ///
-  /// - Parameter path: The path; `-` for standard input.
+  /// - Parameters:
+  ///   - path: The path; `-` for standard input.
+  ///   - bytesMax: The maximum number of bytes.
   /// - Returns: The bytes.
-  /// - Throws: `InputError` where they cannot be read.
-  static func read(_ path: String) throws -> [UInt8] {
+  /// - Throws: `InputError` where they cannot be read, or are too many.
+  static func read(_ path: String, bytesMax: Int = .max) throws -> [UInt8] {
     let descriptor = try open(path)
     defer { _ = close(descriptor) }
     var content: [UInt8] = []
-    try eachPortion(of: descriptor, path) { content += $0 }
+    try eachPortion(of: descriptor, path) { portion in
+      content += portion
+      guard content.count <= bytesMax else {
+        let name = path == "-" ? "Standard input" : path
+        throw InputError(message: "\(name) is longer than \(bytesMax) bytes; save it in portions")
+      }
+    }
     return content
   }
 

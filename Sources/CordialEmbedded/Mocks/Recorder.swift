@@ -43,7 +43,9 @@ package final class Recorder: Sendable {
   ///   - log: The logger for a write that fails.
   /// - Throws: `StoreError` where the file cannot be written.
   package init(path: String, log: Logger) throws(StoreError) {
-    let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+    // Neither a named pipe that nobody reads nor a stopped terminal makes the service wait.
+    let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK
+    let descriptor = unsafe open(path, flags, 0o600)
     guard descriptor >= 0 else {
       let reason = unsafe String(cString: strerror(errno))
       throw StoreError(.cannotOpen, "\(path) cannot be written: \(reason)")

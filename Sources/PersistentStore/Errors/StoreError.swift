@@ -191,7 +191,7 @@ extension StoreError {
     StoreError(
       .storeCorrupt,
       "\(path) is no longer the file that this service opened: "
-        + "it was removed, replaced or shortened",
+        + "it was removed, replaced or shortened, or its folder was closed",
       hint: "Nothing can be saved; stop the service, check the store, then start the service again"
     )
   }

@@ -4,7 +4,7 @@ import Glibc
 package import Interruptions
 import ObjectModel
 import PersistentHistory
-package import SQLite
+import SQLite
 
 /// Copies of whole stores.
 ///
@@ -25,7 +25,8 @@ package enum StoreBackup {
   ///   - source: The store.
   ///   - target: The folder to create, which must not exist.
   ///   - environment: The source of the new generation.
-  ///   - opened: The files of the store where it is open, which must not have been replaced.
+  ///   - check: Called before and after the pages are copied; it throws where other programs have
+  ///     changed the files of a store that is open.
   ///   - work: What stops the copy, and receives its progress.
   /// - Returns: The outcome.
   /// - Throws: `StoreError`; the target then does not exist.
@@ -33,7 +34,7 @@ package enum StoreBackup {
     _ source: StoreContainer,
     to target: StoreContainer,
     environment: StoreEnvironment,
-    opened: OpenedFiles? = nil,
+    check: () throws -> Void = {},
     work: LongWork = LongWork()
   ) throws(StoreError) -> Outcome {
     guard !FileManager.default.fileExists(atPath: target.path) else {
@@ -65,7 +66,7 @@ package enum StoreBackup {
     )
     do {
       try partial.prepare()
-      let outcome = try write(source, opened, partial, environment, work)
+      let outcome = try write(source, check, partial, environment, work)
       guard unsafe rename(partial.path, target.path) == 0 else {
         throw StoreError(.cannotOpen, "\(target.path) cannot be created: \(reason())")
       }
@@ -99,18 +100,18 @@ package enum StoreBackup {
 
   private static func write(
     _ source: StoreContainer,
-    _ opened: OpenedFiles?,
+    _ check: () throws -> Void,
     _ copy: StoreContainer,
     _ environment: StoreEnvironment,
     _ work: LongWork
   ) throws -> Outcome {
     // To open another file would reset what the open connections share.
-    try opened?.check()
+    try check()
     let reader = try StoreConnection.open(source.storePath, StoreConnection.readerRole(of: source))
     let writer = try StoreConnection.open(copy.storePath, .writer)
     try reader.backup(to: writer) { done, count in try work.report(done, of: count) }
     try reader.close()
-    try opened?.check()
+    try check()
     let token = try writer.write { db -> StoreToken in
       let generation = try StoreMetadata.generation.value(db)
       let head = try db.row(HistoryLog.headQuery) { ($0.integer(0), $0.integer(1)) }
@@ -224,19 +225,26 @@ package enum StoreBackup {
   /// Takes SQLite's exclusive lock on the file of a store that SQLite cannot open.
   ///
   /// - Returns: A descriptor that holds the lock; a negative number where there is no file.
-  /// - Throws: `StoreError` where another process has the store open.
+  /// - Throws: `StoreError` where another process has the store open, or the lock is not available.
   private static func lockedAlone(_ target: StoreContainer) throws(StoreError) -> CInt {
     let file = unsafe open(target.storePath, O_RDWR | O_CLOEXEC | O_NONBLOCK)
-    guard file >= 0 else { return file }
+    guard file >= 0 else {
+      guard errno == ENOENT else {
+        throw StoreError(.cannotOpen, "\(target.storePath) cannot be opened: \(reason())")
+      }
+      return file
+    }
     // Each connection has a shared lock on some of these bytes ("Database File Format", 1.6).
     var lock = flock()
     lock.l_type = Int16(F_WRLCK)
     lock.l_whence = Int16(SEEK_SET)
     (lock.l_start, lock.l_len) = (1 << 30, 512)
-    guard unsafe fcntl(file, F_SETLK, &lock) != 0, errno == EAGAIN || errno == EACCES else {
-      return file
-    }
+    guard unsafe fcntl(file, F_SETLK, &lock) != 0 else { return file }
+    let (isHeld, words) = (errno == EAGAIN || errno == EACCES, reason())
     _ = close(file)
+    guard isHeld else {
+      throw StoreError(.cannotOpen, "\(target.storePath) cannot be locked: \(words)")
+    }
     throw isOpenElsewhere(target)
   }
 

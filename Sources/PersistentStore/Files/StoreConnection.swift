@@ -50,6 +50,7 @@ enum StoreConnection {
   /// - Returns: A queue that its owner uses from one thread at a time.
   /// - Throws: `SQLiteError`.
   static func open(_ path: String, _ role: Role) throws -> SQLiteQueue {
+    try SQLiteQueue.checkKinds(path)
     var options = SQLiteQueue.Options()
     options.isReadOnly = role != .writer
     options.busySecondsMax = busySecondsMax

@@ -221,7 +221,11 @@ package struct StoreContainer: Sendable {
   /// Writes the copy of the model that is stored beside the store.
   func writeModelCopy(_ model: Model) throws(StoreError) {
     let text = model.document.prettyText + "\n"
-    if let data = FileManager.default.contents(atPath: modelPath), Array(data) == Array(text.utf8) {
+    // A named pipe in its place would have nothing to read.
+    var file = stat()
+    if unsafe stat(modelPath, &file) == 0, file.st_mode & S_IFMT == S_IFREG,
+      let data = FileManager.default.contents(atPath: modelPath), Array(data) == Array(text.utf8)
+    {
       return
     }
     do throws(WholeFile.Failure) {
