@@ -119,8 +119,8 @@ struct GraphWorld {
     return chosen
   }
 
-  /// Saves the graph and learns the IDs of its objects.
-  mutating func save(in store: TestStore) async throws {
+  /// The save of the whole graph.
+  var insertion: JSONValue {
     let inserts = objects.map { object in
       var values = object.values.map { JSONMember($0.key, $0.value) }
       values += object.references.map { JSONMember($0.key, .string(objects[$0.value].id)) }
@@ -132,7 +132,12 @@ struct GraphWorld {
         JSONMember("id", .string(object.id)), .init("values", .object(sorted)),
       ])
     }
-    let answer = try await store.save(JSONValue.object([.init("insert", .array(inserts))]).text)
+    return JSONValue.object([.init("insert", .array(inserts))])
+  }
+
+  /// Saves the graph and learns the IDs of its objects.
+  mutating func save(in store: TestStore) async throws {
+    let answer = try await store.save(insertion.text)
     for index in objects.indices {
       if let id = answer["ids"]?[objects[index].id]?.string { objects[index].id = id }
     }

@@ -9,6 +9,7 @@ import PersistentStore
 func withWideEngine<Answer>(
   _ path: String,
   _ model: String?,
+  _ client: ClientConnection = ClientConnection(),
   _ body: (ClientConnection) async throws -> Answer
 ) async throws -> Answer {
   let engine = try Engine(
@@ -18,7 +19,6 @@ func withWideEngine<Answer>(
     version: "0",
     log: Logger(label: "random") { _ in SwiftLogNoOpLogHandler() }
   )
-  let client = ClientConnection()
   await engine.connect(client)
   do {
     let answer = try await body(client)
