@@ -344,7 +344,9 @@ final class WriterQueue: Sendable {
     }
   }
 
-  /// Closes the writer after its pending work; the write-ahead log stays where it cannot be emptied.
+  /// Closes the writer after its pending work.
+  ///
+  /// A write-ahead log that cannot be emptied stays.
   ///
   /// - Returns: The error of files that other programs have changed.
   func close() -> StoreError? {

@@ -12,9 +12,15 @@ import ObjectModel
 
 /// Why objects cannot be imported or exported, as one sentence.
 package struct PortingError: Error, Sendable {
+  /// One sentence, without the rest of a long name or value of the file.
   package let message: String
 
-  init(_ message: String) { self.message = message }
+  private static let lengthMax = 1000
+
+  init(_ message: String) {
+    let isLong = message.utf8.count > Self.lengthMax
+    self.message = isLong ? message.prefix(Self.lengthMax) + "…" : message
+  }
 }
 
 /// The relationships of a model, by entity and property.

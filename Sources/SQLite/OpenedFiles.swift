@@ -5,8 +5,8 @@ import Synchronization
 /// share the log.
 ///
 /// SQLite accepts writes to files that were removed or replaced: what a connection then writes is
-/// lost, or destroys what another one has written. What was found once is found always, because another
-/// process may have written meanwhile.
+/// lost, or destroys what another one has written. What was found once is found always, because
+/// another process may have written meanwhile.
 package final class OpenedFiles: Sendable {
   private let path: String
   /// The path of the database's file without symbolic links, beside which SQLite has the others.
@@ -18,8 +18,10 @@ package final class OpenedFiles: Sendable {
   private let shared: FileIdentity?
   /// Whether this process can write to the shared file, and so keeps others from shortening it.
   private let holdsShared: Bool
-  /// The greatest size of the shared file that was seen. Only the first connection to a database
-  /// makes the file shorter, and those that can write to the file know of each other.
+  /// The greatest size of the shared file that was seen.
+  ///
+  /// Only the first connection to a database makes the file shorter, and those that can write to
+  /// the file know of each other.
   private let sharedBytes: Atomic<Int>
   private let lostSharing = Atomic(false)
   private let foundChange = Atomic(false)
@@ -50,7 +52,7 @@ package final class OpenedFiles: Sendable {
 
   /// Whether the path still refers to the database that was opened.
   ///
-  /// A symbolic link in its place does not, although it leads to the same file: SQLite has another
+  /// A symbolic link in its place does not, although it refers to the same file: SQLite has another
   /// log beside that one.
   package var isCurrent: Bool {
     FileIdentity(path) == database && FileIdentity.entry(at: resolved)?.identity == database

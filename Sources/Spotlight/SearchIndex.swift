@@ -298,8 +298,8 @@ package final class SearchIndex: LogFollower {
 
   /// Whether an error is that of a damaged file.
   ///
-  /// SQLite also takes a damaged file for a full one; another file may grow then. Where the new file
-  /// is full too, the file was not to blame.
+  /// SQLite also takes a damaged file for a full one; another file may grow then. Where the new
+  /// file is full too, the file was not to blame.
   func isOfDamage(_ error: SQLiteError) -> Bool {
     if error.isDamage { return true }
     return error.code == .full && !shared.withLock { $0.wasFull }

@@ -81,7 +81,11 @@ extension SpotlightError {
       guard error.extendedCode != .readOnlyRollback else { throw beingBuilt }
       // Without its log, the file is as it was at some time before.
       guard error.extendedCode != .inputOutputShortRead else { throw damaged }
-      throw SpotlightError(.failed, "The index's file cannot be opened: \(error)")
+      throw SpotlightError(
+        .failed,
+        "The index \(path) cannot be opened: \(error.message ?? "\(error)"). "
+          + "Move it away, and the service builds another one"
+      )
     }
   }
 }
