@@ -248,9 +248,11 @@ static int check_length(
   // SQLite locks bytes of this place, and writes no page there.
   enum { copied_count_offset = 96, locked_place = 1 << 30 };
   int64_t bytes;
+  // Another connection may copy pages now: it counts them after it has made the file longer.
+  uint32_t copied = ((const volatile uint32_t *)part)[copied_count_offset / 4];
+  atomic_thread_fence(memory_order_acquire);
   int code = database->pMethods->xFileSize(database, &bytes);
   if (code != SQLITE_OK || bytes >= header->page_count * page) return code;
-  uint32_t copied = ((const volatile uint32_t *)part)[copied_count_offset / 4];
   if (copied >= header->frame_count) return SQLITE_CORRUPT;
   int64_t first = bytes / page;
   if (first == locked_place / page) first++;

@@ -67,7 +67,7 @@ import Testing
     sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
     // The same condition far below others, where SQLite's parser needs it in parts.
-    let deep = (0..<30).reduce(predicate) { inner, level in
+    let deep = (0..<84).reduce(predicate) { inner, level in
       level % 2 == 0 ? "SELF != nil AND (\(inner))" : "SELF == nil OR (\(inner))"
     }
     for predicate in [predicate, deep] {

@@ -156,4 +156,35 @@ import Testing
     let ids = try store.ids(#"{"entity":"Item","predicate":\#(text)}"#)
     #expect(ids == found.map { "Item/p\($0)" }, "\(predicate)")
   }
+
+  /// Before and after the depth from which SQLite reads them in parts.
+  // Evidence: P-052h
+  @Test(arguments: [2, 8, 16, 18, 19, 20, 22, 24, 27, 28, 40])
+  func `operations on decimals nest`(count: Int) throws {
+    let sum = [String](repeating: "decimal", count: max(count, 8)).joined(separator: " + ")
+    let opposite =
+      String(repeating: "-(", count: count) + "decimal"
+      + String(repeating: ")", count: count)
+    let sign = count % 2 == 0 ? ">" : "<"
+    let root =
+      String(repeating: "floor:(", count: count) + "decimal"
+      + String(repeating: ")", count: count)
+    let other =
+      String(repeating: "sqrt:(", count: count) + "float"
+      + String(repeating: ")", count: count)
+    let limit = count % 2 == 0 ? 1 : -1
+    for (predicate, found) in [
+      ("\(sum) > 9", [1, 2]), ("\(opposite) \(sign) \(limit)", [1, 2]), ("\(root) > 1", [1, 2]),
+      ("\(root) == '7.0'", [2]), ("\(other) >= 0", [1, 2, 3]),
+    ] {
+      let deep = (0..<15).reduce(predicate) { inner, _ in
+        "SELF != nil AND (SELF == nil OR \(inner))"
+      }
+      for predicate in [predicate, deep] {
+        let text = JSONValue.string(predicate).text
+        let ids = try store.ids(#"{"entity":"Item","predicate":\#(text)}"#)
+        #expect(ids == found.map { "Item/p\($0)" }, "\(predicate)")
+      }
+    }
+  }
 }

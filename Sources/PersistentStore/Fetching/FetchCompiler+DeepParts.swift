@@ -14,7 +14,7 @@ struct DeepParts {
 ///
 /// The parser has a stack of 100 entries, of which nested parentheses use up to six for each level.
 /// A deep part is therefore read first, as a common table expression of one value, and the rest
-/// reads that value: `(WITH d1(v) AS (SELECT part) SELECT rest)`.
+/// reads that value: `(WITH cordial_d1(v) AS (SELECT part) SELECT rest)`.
 extension FetchCompiler {
   /// The maximum number of entries of a condition on the stack of SQLite's parser, which has 100.
   static let stackMax = 90
@@ -78,12 +78,23 @@ extension FetchCompiler {
     return whole
   }
 
+  /// Returns a reference to a deep value, which becomes a part; otherwise the value.
+  ///
+  /// SQLite takes no collation from the column of a part.
+  mutating func asPart(_ value: Value) -> Value {
+    var part = asPart(value.fragment)
+    guard part.sql != value.fragment.sql else { return value }
+    let binary = " COLLATE BINARY"
+    part.sql += value.fragment.sql.hasSuffix(binary) ? binary : Self.collation(value.side.type)
+    return (part, value.side)
+  }
+
   /// Returns a reference to a deep fragment, which becomes a part; outside a condition that is
   /// compiled in parts, the fragment.
   mutating func asPart(_ fragment: SQLFragment) -> SQLFragment {
     guard fragment.depth > Self.partMax, parts.found != nil else { return fragment }
     parts.count += 1
-    let name = "d\(parts.count)"
+    let name = "cordial_d\(parts.count)"
     parts.found?.append((name, fragment))
     var reference = SQLFragment("(SELECT v FROM \(name))", depth: 8)
     reference.condition = fragment.condition

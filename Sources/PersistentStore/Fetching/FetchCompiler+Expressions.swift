@@ -51,8 +51,7 @@ extension FetchCompiler {
     _ expression: PredicateExpression,
     as expected: ComparedSide = .constant
   ) throws(StoreError) -> Value {
-    let (fragment, side) = try whole(expression, as: expected)
-    return (asPart(fragment), side)
+    asPart(try whole(expression, as: expected))
   }
 
   private mutating func whole(
@@ -100,7 +99,7 @@ extension FetchCompiler {
         side.type == .decimal
         ? "cordial_decimal('-', '0', \(fragment.sql))\(Self.collation(.decimal))"
         : "(-\(fragment.sql))"
-      return (SQLFragment(sql, fragment.values, depth: fragment.depth + 2), side)
+      return (SQLFragment(sql, fragment.values, depth: fragment.depth + 5), side)
     case .function(let function, let argument): return try call(function, argument)
     }
   }
@@ -339,7 +338,8 @@ extension FetchCompiler {
       b.sql = StrictSQL.divisor(b.sql)
     }
     let values = a.values + b.values
-    let depth = max(a.depth + 3, b.depth + 6)
+    let isDecimal = first.type == .decimal || second.type == .decimal
+    let depth = max(a.depth + (isDecimal ? 5 : 3), b.depth + 6)
     guard depth <= Self.stackMax else {
       throw Self.tooDeep
     }

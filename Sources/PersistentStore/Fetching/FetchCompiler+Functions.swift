@@ -74,7 +74,7 @@ extension FetchCompiler {
     let type = side.type ?? .double
     func made(_ sql: String, _ type: AttributeType) -> Value {
       (
-        SQLFragment(sql + Self.collation(type), fragment.values, depth: fragment.depth + 4),
+        SQLFragment(sql + Self.collation(type), fragment.values, depth: fragment.depth + 5),
         .value(type, name: nil)
       )
     }
@@ -182,7 +182,8 @@ extension FetchCompiler {
     return (
       SQLFragment(
         "(SELECT CASE WHEN n > 0 THEN abs(random() % n) END FROM (SELECT \(fragment.sql) AS n))",
-        fragment.values
+        fragment.values,
+        depth: fragment.depth + 16
       ),
       side
     )
