@@ -5,8 +5,8 @@ import Synchronization
 /// share the log.
 ///
 /// SQLite accepts writes to files that were removed or replaced: what a connection then writes is
-/// lost, or destroys what another one has written. What was found once is found always, because
-/// another process may have written meanwhile.
+/// lost, or destroys what another one has written. A change that was found once is reported from
+/// then on, because another process may have written meanwhile.
 package final class OpenedFiles: Sendable {
   private let path: String
   /// The path of the database's file without symbolic links, beside which SQLite has the others.
@@ -104,7 +104,7 @@ package final class OpenedFiles: Sendable {
   }
 
   private func found(_ path: String) -> String {
-    // Where a folder hides the files, nobody knows whether they have changed.
+    // A folder that this process may not enter now says nothing about the files in it.
     if FileIdentity.isHidden(path) { return path }
     changed.withLock { if $0 == nil { $0 = path } }
     foundChange.store(true, ordering: .relaxed)

@@ -231,7 +231,7 @@ import Testing
   /// The reader of the log is slower than the service, or stuck.
   //
   // Evidence: P-007a
-  @Test func `a log that nobody reads blocks nothing`() throws {
+  @Test func `a full pipe as standard error blocks neither requests nor the stop`() throws {
     try stop()
     let fill = #"head -c 65536 /dev/zero >&2; exec "$0" "$@""#
     let child = try Child(["-c", fill, Child.binary, "serve", store], program: "/bin/sh")

@@ -43,7 +43,7 @@ package final class Recorder: Sendable {
   ///   - log: The logger for a write that fails.
   /// - Throws: `StoreError` where the file cannot be written.
   package init(path: String, log: Logger) throws(StoreError) {
-    // Neither a named pipe that nobody reads nor a stopped terminal makes the service wait.
+    // The service does not wait for the reader of a named pipe, nor for a stopped terminal.
     let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK
     let descriptor = unsafe open(path, flags, 0o600)
     guard descriptor >= 0 else {

@@ -12,7 +12,7 @@ struct DeepParts {
 
 /// Conditions that are too deep for SQLite's parser as they are written.
 ///
-/// The parser has a stack of 100 entries, of which nested parentheses use up to six for each level.
+/// The parser has a stack of 100 entries. Each level of nested parentheses uses up to six of them.
 /// A deep part is therefore read first, as a common table expression of one value, and the rest
 /// reads that value: `(WITH cordial_d1(v) AS (SELECT part) SELECT rest)`.
 extension FetchCompiler {
@@ -51,7 +51,7 @@ extension FetchCompiler {
     return try parts.found == nil ? inOwnParts(body) : asPart(body(&self))
   }
 
-  /// Compiles what has rows of its own, of which the parts outside know nothing.
+  /// Compiles a subquery, whose rows the parts of the enclosing condition cannot read.
   mutating func withoutParts<Result>(
     _ body: (inout FetchCompiler) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
