@@ -67,14 +67,18 @@ package final class DerivedValues {
 
   /// Returns queries for the objects whose derived values are wrong.
   ///
-  /// - Parameter model: The store's model.
+  /// - Parameters:
+  ///   - model: The store's model.
+  ///   - comparesTexts: Whether the texts that ICU computes are of this process's ICU; others are
+  ///     not compared.
   /// - Returns: Queries of one column, the object's number, each with its entity and property.
   ///   Doubles may differ in their last digits, which depend on the order of a sum.
   package static func wrongValueQueries(
-    in model: Model
+    in model: Model,
+    comparesTexts: Bool = true
   ) -> [(entity: EntityDescription, property: String, sql: String)] {
     let schema = DerivedSchema(model)
-    let keys = SortKeyColumn.all(in: model).map { key in
+    let keys = (comparesTexts ? SortKeyColumn.all(in: model) : []).map { key in
       (
         key.owner, key.name,
         "SELECT \"_id\" FROM \(SQLNames.quoted(key.owner.name)) WHERE \(key.isWrong)"
@@ -84,6 +88,7 @@ package final class DerivedValues {
       guard let derived = attribute.derived, let value = schema.present(derived, of: owner) else {
         return nil
       }
+      if case .text = derived, !comparesTexts { return nil }
       let column = SQLNames.quoted(attribute.name)
       var wrong = "\(column) IS NOT \(value)"
       if attribute.type == .double {

@@ -112,7 +112,7 @@ package final class PersistentStore: Sendable {
       }
       isReadOnly = mode == .readOnly || mismatch != nil
       // A writer computes the sort keys anew, before any reader opens the file.
-      if !isReadOnly { facts.hasSortKeys = true }
+      if !isReadOnly { facts.hasCurrentTexts = true }
       facts.computing = environment.computedValues
       facts.indexDelegate = environment.indexDelegate
       self.facts = facts

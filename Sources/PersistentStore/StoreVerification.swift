@@ -67,7 +67,11 @@ package struct StoreVerification {
       for relationship in entity.linkRelationships { try checkLinkTable(relationship, of: entity) }
       try checkUniqueness(entity)
     }
-    for (entity, property, sql) in DerivedValues.wrongValueQueries(in: model) {
+    let values = DerivedValues.wrongValueQueries(
+      in: model,
+      comparesTexts: snapshot.reader.facts.hasCurrentTexts
+    )
+    for (entity, property, sql) in values {
       try each(sql, entity, property, "derived", "\(property) is not the value of its expression")
     }
     try checkTransactions()

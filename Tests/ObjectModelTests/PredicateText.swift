@@ -49,8 +49,9 @@ extension PredicateExpression {
         + path.joined(separator: ".") + ")"
     case .subquery(let collection, let name, let predicate):
       "(subquery \(collection.text) $\(name) \(predicate.text))"
-    case .statistic(let statistic, let collection):
-      "(\(statistic.rawValue): \(collection.text))"
+    case .statistic(let statistic, let collection, let path):
+      "(\(statistic.rawValue): \(collection.text)\(path.isEmpty ? "" : " ")"
+        + path.joined(separator: ".") + ")"
     case .path(let base, let names): "\(base.text).\(names.joined(separator: "."))"
     case .element(let collection, let index): "\(collection.text)[\(index)]"
     case .set(let operation, let first, let second):

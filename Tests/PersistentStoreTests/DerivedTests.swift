@@ -193,6 +193,20 @@ private let library = """
     #expect(try again.lines("Book key") == ["Book/p1 v1 key=abc"])
   }
 
+  // Evidence: P-115c
+  @Test func `texts of another ICU version are not compared`() throws {
+    func compared(_ comparesTexts: Bool) throws -> Set<String> {
+      try store.snapshot { snapshot in
+        let queries = DerivedValues.wrongValueQueries(
+          in: snapshot.model,
+          comparesTexts: comparesTexts
+        )
+        return Set(queries.map(\.property))
+      }
+    }
+    #expect(try compared(true).subtracting(try compared(false)) == ["key", "loud"])
+  }
+
   @Test(arguments: Seeds.first(12))
   func `random saves and foreign statements`(seed: UInt64) async throws {
     var random = SplitMix64(seed: seed)

@@ -154,6 +154,12 @@ private func model(_ sorted: String) -> String {
     let reading = try TestStore(nil, in: folder, mode: .readOnly)
     let ids = try reading.ids(#"{"entity":"Task","sort":["title:localized"]}"#)
     #expect(ids == ["Task/p2", "Task/p1"])
+    // Who only reads cannot compute them anew, and takes them for no damage.
+    let verified = try reading.snapshot { snapshot in
+      var verification = StoreVerification(snapshot)
+      return try verification.run()
+    }
+    #expect(verified["problems"] == [])
   }
 
   @Test func `are counted, the slowest hundred`() async throws {

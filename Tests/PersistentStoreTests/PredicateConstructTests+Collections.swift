@@ -54,6 +54,53 @@ extension `Constructs of the predicate language` {
     #expect(rows.first?["values"]?["ranks"]?.array?.compactMap(\.integer).sorted() == [3, 6])
   }
 
+  // Evidence: P-052p
+  @Test func `a path after an aggregate begins at each object of any collection`() throws {
+    // Red and blue have two tasks with one group, whose weight is 5.
+    for collection in [
+      "tags.tasks", "SUBQUERY(tags.tasks, $t, $t != nil)", "(tags.tasks UNION tags.tasks)",
+      "SUBQUERY(tags, $t, $t != nil).tasks",
+    ] {
+      try check("\(collection).@sum.group.weight == 10", ["Milk", "éclair"])
+      try check("sum:(\(collection).group.weight) == 5", ["Milk", "éclair"])
+      try checkRefused("\(collection).@sum.tags.tasks.rank > 0")
+    }
+    try check("tags.%K == 10", ["Milk", "éclair"], #"["tasks.@sum.group.weight"]"#)
+    let heavy = "SUBQUERY(tags, $t, $t.%K == 10).@count == 1"
+    try check(heavy, ["Milk", "éclair"], #"["tasks.@sum.group.weight"]"#)
+    try checkRefused("tags.%K > 0", #"["tasks.@sum.tags.tasks.rank"]"#)
+  }
+
+  // Evidence: P-052p
+  @Test func `a path over to-manys that meets nil has no element there`() async throws {
+    try await store.save(#"{"update":[{"id":"Task/p2","values":{"group":null}}]}"#)
+    // Red has Milk, whose group is one, and éclair, which has no group.
+    for collection in ["tags.tasks.group", "SUBQUERY(tags, $t, $t != nil).tasks.group"] {
+      try check("\(collection).@count == 1", ["Milk", "éclair"])
+      try check("\(collection)[SIZE] == 1", ["Milk", "éclair"])
+      try check("\(collection)[LAST] == 'Group/p1'", ["Milk", "éclair"])
+      try check("\(collection)[FIRST] == 'Group/p1'", ["Milk", "éclair"])
+      try check("(\(collection) UNION \(collection)).@count == 1", ["Milk", "éclair"])
+      try check("ANY \(collection) == nil", ["Milk", "éclair"])
+    }
+    let rows = try store.fetch(
+      #"{"entity":"Task","predicate":"rank == 3","select":["tags.tasks.group.title"]}"#
+    )
+    #expect(rows.first?["values"]?["tags.tasks.group.title"] == .array([.string("one")]))
+  }
+
+  private func checkRefused(
+    _ predicate: String,
+    _ arguments: String = "[]",
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let request = """
+      {"entity":"Task","predicate":\(JSONValue.string(predicate).text),"arguments":\(arguments)}
+      """
+    let refusal = try store.refusal(ofFetch: request)
+    #expect(refusal?.code == "predicateInvalid", "\(predicate)", sourceLocation: sourceLocation)
+  }
+
   // Evidence: P-052c
   @Test func `a json attribute that has a list contains its elements`() async throws {
     let store = try TestStore(

@@ -10,7 +10,8 @@ import Testing
 @Suite(.serialized) struct `Constructs of the predicate language` {
   private static let model = """
     {"name": "Work", "entities": [
-      {"name": "Group", "attributes": [{"name": "title", "type": "string"}],
+      {"name": "Group", "attributes": [{"name": "title", "type": "string"},
+         {"name": "weight", "type": "int32", "default": 5}],
        "relationships": [
          {"name": "tasks", "destination": "Task", "toMany": true, "inverse": "group"},
          {"name": "order", "destination": "Task", "toMany": true, "ordered": true,
@@ -99,6 +100,18 @@ import Testing
     try check("done == 1", ["Milk"])
     try check("size > TRUE", ["Milk"])
     try check("price < true", ["Milk", "éclair"])
+  }
+
+  // Evidence: P-052q
+  @Test func `regular expressions compare with options`() throws {
+    for (pattern, isFound) in [
+      ("MATCHES[d] 'éclair'", true), ("MATCHES[d] 'e.lair'", true),
+      ("MATCHES[cd] '[É]CLAIR'", true), ("MATCHES[c] 'e\u{301}CLAIR'", true),
+      ("MATCHES[c] '[e\u{301}].*'", true), ("MATCHES[c] 'eclair'", false),
+      ("MATCHES 'e\u{301}clair'", false), ("MATCHES[d] 'Eclair'", false),
+    ] {
+      try check("title \(pattern)", isFound ? ["éclair"] : [])
+    }
   }
 
   @Test func `texts compare with options`() throws {

@@ -97,8 +97,9 @@ package indirect enum PredicateForm: Sendable, Equatable {
   ///
   /// If `of` is empty, the value is computed from a group. Only a count has no path.
   case aggregate(PredicateAggregate, of: [String], variable: String?, path: [String])
-  /// `median:(tasks.priority)`: one value that is computed from any collection.
-  case statistic(PredicateStatistic, PredicateExpression)
+  /// `median:(tasks.priority)`: one value that is computed from any collection, or from what a path
+  /// from each of its elements reaches, as in `SUBQUERY(tasks, $t, …).@sum.priority`.
+  case statistic(PredicateStatistic, PredicateExpression, path: [String] = [])
   /// `SUBQUERY(tasks, $t, …)`: the members of a collection of objects that satisfy a condition.
   case subquery(of: PredicateExpression, name: String, Predicate)
   /// `tasks[FIRST].title`: a path from the result of another expression.

@@ -8,8 +8,12 @@ extension PredicateParser {
     let offset = lexer.utf16Offset(start.offset)
     let form = try form(start)
     let expression = PredicateExpression(form: form, offset: offset)
-    // Constants have no properties.
-    if case .constant = form { return expression }
+    if case .constant = form {
+      guard token.form != .sign(".") else {
+        throw unexpected("no path here: constants and arguments have no properties")
+      }
+      return expression
+    }
     return try continued(expression)
   }
 
@@ -214,9 +218,8 @@ extension PredicateParser {
     switch try placeholder(.keyPath, start) {
     case .keyPath(let names, _): return expression.appending(names)
     case .aggregate(let aggregate, let names, _, let path):
-      let members = expression.appending(names + path)
       return PredicateExpression(
-        form: .statistic(PredicateStatistic(aggregate), members),
+        form: .statistic(PredicateStatistic(aggregate), expression.appending(names), path: path),
         offset: expression.offset
       )
     default: throw lexer.error(at: start.offset, expected: "a key path as the argument of %K")
@@ -280,7 +283,7 @@ extension PredicateParser {
     guard case .keyPath(let names, let variable) = expression.form else {
       try advance()
       let path = aggregate == .count ? [] : try memberPath()
-      return made(.statistic(PredicateStatistic(aggregate), expression.appending(path)))
+      return made(.statistic(PredicateStatistic(aggregate), expression, path: path))
     }
     return made(try self.aggregate(aggregate, of: names, variable))
   }

@@ -133,7 +133,7 @@ package struct PredicateParser {
 
   /// Returns the condition of a node; an expression alone is not a condition.
   private func condition(_ node: Node) throws(PredicateError) -> Predicate {
-    guard case .condition(let predicate) = node else { throw unexpected(Self.operators) }
+    guard case .condition(let predicate) = node else { throw missingOperator() }
     return predicate
   }
 
@@ -202,7 +202,7 @@ package struct PredicateParser {
     let first = try sum()
     let offset = lexer.utf16Offset(token.offset)
     guard case .expression(let left) = first, let comparison = try comparisonOperator() else {
-      guard modifier == .direct else { throw unexpected(Self.operators) }
+      guard modifier == .direct else { throw missingOperator() }
       return first
     }
     comparisons += 1
@@ -264,6 +264,13 @@ package struct PredicateParser {
   private static let operators =
     "a comparison: ==, !=, <, <=, >, >=, IN, BETWEEN, CONTAINS, BEGINSWITH, ENDSWITH, LIKE or "
     + "MATCHES"
+
+  private func missingOperator() -> PredicateError {
+    if case .word(let word) = token.form, word.uppercased() == "NOT" {
+      return unexpected("a comparison; NOT stands before one: NOT (title IN {'a', 'b'})")
+    }
+    return unexpected(Self.operators)
+  }
 
   /// Consumes and returns the operator of a comparison, or returns nil if there is none.
   private mutating func comparisonOperator() throws(PredicateError)

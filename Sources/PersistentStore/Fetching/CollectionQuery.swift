@@ -21,8 +21,11 @@ struct CollectionQuery {
   var order: [String]
   var isDistinct = false
 
-  /// The query of one column, `v`.
+  /// The query of one column, `v`, with a row where a path meets nil.
   var rows: SQLFragment { rows(by: [], isDescending: false) }
+
+  /// The query of one column, `v`, without a row where a path meets nil instead of an object.
+  var members: SQLFragment { rows(by: [], isDescending: false, skipsNil: true) }
 
   /// The query of one column, `v`, in the order of the elements.
   var orderedRows: SQLFragment { rows(by: order, isDescending: false) }
@@ -66,7 +69,8 @@ struct CollectionQuery {
   private func rows(
     by keys: [String],
     isDescending: Bool,
-    _ window: String = ""
+    _ window: String = "",
+    skipsNil: Bool = false
   ) -> SQLFragment {
     let direction = isDescending ? " DESC" : ""
     let depth = max(value.depth, fromDepth, conditions.map(\.depth).max() ?? 0) + Self.depth
@@ -85,13 +89,15 @@ struct CollectionQuery {
     let word = isDistinct ? "DISTINCT " : ""
     let sql: String
     if keys.isEmpty {
-      sql = "SELECT \(word)v FROM (SELECT DISTINCT \(columns)\(end))"
+      sql =
+        "SELECT \(word)v FROM (SELECT DISTINCT \(columns)\(end))"
+        + (skipsNil ? " WHERE o IS NOT NULL" : "")
     } else {
-      // An object is where it is reached first.
+      // An object is where it is reached first, and nil is no element.
       let keys = keys.map { $0 == "v" ? value.sql : $0 }.joined(separator: ", ")
       sql =
         "SELECT \(word)v FROM (SELECT \(columns), row_number() OVER (ORDER BY \(keys)) AS n"
-        + "\(end)) GROUP BY o ORDER BY min(n)\(direction)\(window)"
+        + "\(end)) WHERE o IS NOT NULL GROUP BY o ORDER BY min(n)\(direction)\(window)"
     }
     return SQLFragment(sql, value.values + object.values + values, depth: depth + Self.depth)
   }

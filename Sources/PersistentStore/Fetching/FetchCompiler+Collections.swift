@@ -193,6 +193,9 @@ extension FetchCompiler {
     let rest = PredicateExpression(form: .keyPath(path, variable: member), offset: offset)
     var query: CollectionQuery
     if let (head, _, rest) = split(rest) {
+      guard rest.names.count >= own else {
+        throw StoreError(PredicateError(offset: offset, expected: "a path over to-ones at its end"))
+      }
       query = try members(of: head, member, rest.names, offset, isInner: true, own: own)
     } else {
       let (value, side) = try keyPath(path, member, offset)
@@ -336,11 +339,11 @@ extension FetchCompiler {
   }
 
   private static func selection(_ query: CollectionQuery) -> SQLFragment {
-    let rows = query.rows
+    let members = query.members
     return SQLFragment(
-      "SELECT v FROM (\(rows.sql))",
-      rows.values,
-      depth: rows.depth + CollectionQuery.depth
+      "SELECT v FROM (\(members.sql))",
+      members.values,
+      depth: members.depth + CollectionQuery.depth
     )
   }
 

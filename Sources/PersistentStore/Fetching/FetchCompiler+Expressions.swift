@@ -82,8 +82,8 @@ extension FetchCompiler {
       return try element(index, of: collection, path: names)
     case .element(let collection, let index):
       return try element(index, of: collection, path: [], as: expected)
-    case .statistic(let statistic, let collection):
-      return try self.statistic(statistic, collection, expression.offset, as: expected)
+    case .statistic(let statistic, let collection, let path):
+      return try self.statistic(statistic, collection, expression.offset, of: path, as: expected)
     case .cast(let inner, let target): return try cast(inner, to: target, expression.offset)
     case .ternary(let condition, let first, let second):
       return try ternary(condition, first, second, as: expected)

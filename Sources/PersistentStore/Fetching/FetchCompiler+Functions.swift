@@ -32,7 +32,7 @@ extension FetchCompiler {
     case .ternary(_, let first, let second): isUntyped(first) && isUntyped(second)
     case .element(let collection, _), .distinct(let collection): isUntyped(collection)
     case .set(_, let first, let second): isUntyped(first) && isUntyped(second)
-    case .statistic(let statistic, let collection):
+    case .statistic(let statistic, let collection, _):
       [.min, .max, .mode].contains(statistic) && isUntyped(collection)
     default: false
     }

@@ -1,3 +1,4 @@
+import CUnicode
 import CordialValues
 import JSON
 import ObjectModel
@@ -140,7 +141,12 @@ extension FetchCompiler {
     _ right: SQLFragment,
     _ flags: Int
   ) throws(StoreError) -> SQLFragment {
-    let pattern = try pattern(comparison)
+    var pattern = try pattern(comparison)
+    // ICU ignores the case of both, but not their marks, nor other forms of the same character.
+    if flags != 0 {
+      let folds = Int32(flags & Int(UNICODE_FOLD_DIACRITICS))
+      pattern = Folding.fold(pattern, flags: folds)
+    }
     do {
       _ = try RegularExpression(pattern, ignoresCase: false)
     } catch {

@@ -80,7 +80,7 @@ extension StoreSnapshot {
         request,
         model: model,
         mayDangle: mayDangle,
-        hasSortKeys: reader.facts.hasSortKeys,
+        hasSortKeys: reader.facts.hasCurrentTexts,
         functions: reader.facts.functions
       )
     }

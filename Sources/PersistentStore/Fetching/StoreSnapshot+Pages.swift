@@ -264,7 +264,7 @@ extension StoreSnapshot {
       request,
       model: model,
       mayDangle: mayDangle,
-      hasSortKeys: reader.facts.hasSortKeys,
+      hasSortKeys: reader.facts.hasCurrentTexts,
       functions: reader.facts.functions,
       store: reader.facts.identifier
     )

@@ -249,7 +249,7 @@ package struct StoreSnapshot {
       request,
       model: model,
       mayDangle: mayDangle,
-      hasSortKeys: reader.facts.hasSortKeys,
+      hasSortKeys: reader.facts.hasCurrentTexts,
       functions: reader.facts.functions,
       store: reader.facts.identifier,
       texts: reader.planTexts

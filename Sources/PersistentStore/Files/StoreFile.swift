@@ -14,8 +14,9 @@ enum StoreFile {
     let identifier: String
     /// The hashes of the store's former models.
     let formerHashes: Set<String>
-    /// Whether the stored sort keys are of this process's ICU; a writer computes them anew.
-    var hasSortKeys: Bool
+    /// Whether the stored sort keys and folded texts are of this process's ICU; a writer computes
+    /// them anew.
+    var hasCurrentTexts: Bool
     /// Whether the file has the triggers of this version; a writer creates them.
     var hasTriggers: Bool
     /// The program's functions for transient attributes, by name.
@@ -188,7 +189,7 @@ enum StoreFile {
       generation: generation,
       identifier: identifier,
       formerHashes: Set((meta[.formerHashes] ?? "").split(separator: " ").map(String.init)),
-      hasSortKeys: meta[.unicode] == Folding.version,
+      hasCurrentTexts: meta[.unicode] == Folding.version,
       hasTriggers: !schema.lacksTriggers
     )
   }

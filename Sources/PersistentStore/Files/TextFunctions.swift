@@ -90,10 +90,9 @@ enum TextFunctions {
       guard let text = call.text(0), let pattern = call.text(1), let flags = call.integer(2) else {
         return call.answer(nil as Bool?)
       }
-      let folds = flags & Int64(UNICODE_FOLD_DIACRITICS)
+      let folds = Int32(flags & Int64(UNICODE_FOLD_DIACRITICS))
       let subject =
-        folds == 0
-        ? text : try Folding.fold(text, flags: Int32(folds)) { try progress.stopStatement() }
+        flags == 0 ? text : try Folding.fold(text, flags: folds) { try progress.stopStatement() }
       // A statement outside of requests has no limit of its own.
       let ofOneMatch = Interruption(secondsMax: matchSecondsMax)
       ofOneMatch.begin()
