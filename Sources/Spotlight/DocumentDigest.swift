@@ -92,7 +92,9 @@ extension IndexLayout {
 
 extension IndexSnapshot {
   /// The number of documents whose digests are in memory at the same time.
-  private static let portionMax = 1 << 20
+  ///
+  /// A dictionary fills at most three quarters of its slots, whose number is a power of 2.
+  private static let portionMax = 3 << 18
 
   /// Reads every word of every document, in portions: each portion reads the whole index.
   ///
