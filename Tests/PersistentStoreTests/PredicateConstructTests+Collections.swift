@@ -89,6 +89,17 @@ extension `Constructs of the predicate language` {
     #expect(rows.first?["values"]?["tags.tasks.group.title"] == .array([.string("one")]))
   }
 
+  // Evidence: P-052o
+  @Test func `numbers of several types are exact together`() throws {
+    // Milk has the rank 3 and the price 0.1, éclair 6 and 0.2, the bug 1 and no price.
+    try check("sum:({1.5, rank}) == 4.5", ["Milk"])
+    try check("mode:({2.5, rank}) == 2.5", ["Milk", "éclair", "Zebra"])
+    try check("mode:({1e300, rank}) < 4", ["Milk", "10"])
+    try check("3 IN ({3, rank} MINUS group.tasks.price)", ["Milk", "éclair", "Zebra", "10"])
+    try check("0.1 IN ({5, rank} UNION group.tasks.price)", ["Milk", "éclair", "10"])
+    try check("6 IN ({rank, 2} MINUS tags.tasks.price)", ["éclair"])
+  }
+
   private func checkRefused(
     _ predicate: String,
     _ arguments: String = "[]",

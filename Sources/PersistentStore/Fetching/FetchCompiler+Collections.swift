@@ -305,6 +305,10 @@ extension FetchCompiler {
     try check(right.side, against: left.side, second.offset)
     // SQLite tells a decimal, which is a text, from an equal number.
     let sides = (left.side, right.side)
+    let areNumbers = [left.side, right.side].allSatisfy {
+      $0.type?.isNumber == true || $0.type == .decimal
+    }
+    let side = areNumbers ? Self.common(left.side, right.side) : left.side
     left.value = exact((left.value, sides.0), beside: sides.1)
     right.value = exact((right.value, sides.1), beside: sides.0)
     let word =
@@ -323,7 +327,7 @@ extension FetchCompiler {
     guard !path.isEmpty else {
       return CollectionQuery(
         value: SQLFragment("u.v"),
-        side: left.side,
+        side: side,
         from: "(\(joined.sql)) u",
         fromValues: joined.values,
         fromDepth: joined.depth,
@@ -389,7 +393,13 @@ extension FetchCompiler {
       if let value { return value }
       return try known.isConstant ? typed(element) : self.value(element, among: others)
     }
-    let sides = operands.map(\.side).filter { !$0.isConstant }
+    let sides = zip(elements, operands).compactMap { element, operand -> ComparedSide? in
+      // A number with a fraction is no value of the integers beside it.
+      if case .constant(.number) = element.form, known.type?.isInteger == true {
+        return .value(.double, name: nil)
+      }
+      return operand.side.isConstant ? nil : operand.side
+    }
     let first = elements.contains(where: isUntyped) ? known : sides.first ?? known
     let side = sides.reduce(first) { Self.common($0, $1) }
     let fragments = operands.map { exact($0, beside: side) }
