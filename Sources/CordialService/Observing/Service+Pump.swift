@@ -372,7 +372,10 @@ extension Service {
       self.onLoop { service in
         service.stepped(outcome, step)
         switch outcome {
-        case .success: completion(nil)
+        case .success:
+          // What the step left to be read alone is sent, too, before the flush is answered.
+          let isLeft = service.sessions[number].map { !$0.observed.postponed.isEmpty } ?? false
+          if isLeft { service.update(number, completion) } else { completion(nil) }
         case .failure(let error): completion(error)
         }
       }
