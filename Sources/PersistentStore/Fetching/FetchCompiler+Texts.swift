@@ -142,7 +142,7 @@ extension FetchCompiler {
     _ flags: Int
   ) throws(StoreError) -> SQLFragment {
     var pattern = try pattern(comparison)
-    // ICU ignores the case of both, but not their marks, nor other forms of the same character.
+    // A regular expression of ICU can ignore case, but neither marks nor canonical equivalence.
     if flags != 0 {
       let folds = Int32(flags & Int(UNICODE_FOLD_DIACRITICS))
       pattern = Folding.fold(pattern, flags: folds)
