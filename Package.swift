@@ -182,7 +182,7 @@ let package = Package(
     ),
     .target(name: "TestSeeds", path: "Tests/TestSeeds", swiftSettings: .strict),
     .tests("JSONTests", uses: ["JSON", "TestSeeds"]),
-    .tests("SQLiteTests", uses: ["SQLite", "TestSeeds", "TestStores"]),
+    .tests("SQLiteTests", uses: ["SQLite", "Interruptions", "TestSeeds", "TestStores"]),
     .tests("CordialValuesTests", uses: ["CordialValues", "TestSeeds"]),
     .tests(
       "ObjectModelTests",

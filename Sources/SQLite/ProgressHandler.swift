@@ -19,6 +19,8 @@ package final class ProgressHandler: @unchecked Sendable {
   package var whenChecked: (() -> Void)?
   /// Whether nothing stops statements at the moment.
   private var isSuspended = false
+  /// Whether a comparison was not made because the work had to end.
+  private var hasSkippedComparison = false
   /// The checks that the limit of instructions leaves; nil without a limit.
   private var checksLeft: Int?
 
@@ -64,22 +66,38 @@ package final class ProgressHandler: @unchecked Sendable {
     if isStopped { throw SQLiteError(.interrupted) }
   }
 
+  /// Returns whether a collation has to end without comparing.
+  ///
+  /// SQLite asks no progress handler while it sorts, and a collation cannot fail. The statement may
+  /// go on with the wrong order to its end, so that `stopping` rejects what the body has read.
+  func skipsComparison() -> Bool {
+    guard isStopped else { return false }
+    hasSkippedComparison = true
+    return true
+  }
+
   /// Runs a body whose statements an interruption stops.
   ///
   /// - Parameters:
   ///   - interruption: The interruption; nil for none.
   ///   - body: Uses the connection.
   /// - Returns: The result of the body.
-  /// - Throws: `Interrupted` where the body fails and had to end; the errors of the body.
+  /// - Throws: `Interrupted` where the body had to end, and fails or has read rows of which some
+  ///   were not compared; the errors of the body.
   package func stopping<Result>(
     by interruption: Interruption?,
     _ body: () throws -> Result
   ) throws -> Result {
     guard let interruption else { return try body() }
-    let outer = self.interruption
+    let outer = (interruption: self.interruption, hasSkipped: hasSkippedComparison)
     self.interruption = interruption
-    defer { self.interruption = outer }
-    return try interruption.running(nil, body)
+    hasSkippedComparison = false
+    defer { (self.interruption, hasSkippedComparison) = outer }
+    return try interruption.running(nil) {
+      let result = try body()
+      if hasSkippedComparison { throw SQLiteError(.interrupted) }
+      return result
+    }
   }
 
   /// Runs a body whose statements nothing stops, because they write.

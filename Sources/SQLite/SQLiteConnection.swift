@@ -249,8 +249,7 @@ package struct SQLiteConnection {
     let progress = progress
     database.add(
       collation: DatabaseCollation(name) { first, second in
-        // SQLite asks no progress handler while it sorts; a sort that has to end ends sooner.
-        guard !progress.isStopped else { return .orderedSame }
+        guard !progress.skipsComparison() else { return .orderedSame }
         let order = compare(first, second)
         return order < 0 ? .orderedAscending : order > 0 ? .orderedDescending : .orderedSame
       }

@@ -1,6 +1,7 @@
 import CordialService
 import JSON
 import JSONRPC
+import PersistentStore
 import Synchronization
 import TestStores
 import Testing
@@ -346,6 +347,74 @@ private enum Slow {
         message["updates"]?.array?.first?["insert"]?.array ?? []
       }.compactMap { $0["object"]?["values"]?["title"]?.string }
       #expect(titles == ["ab", "b"])
+      try host.close()
+    }
+  }
+}
+
+@Suite struct `A flush of an observed request that takes long` {
+  /// The flush itself brings the request to the newest commit, because the client's period of
+  /// coalescing has not ended.
+  // Evidence: P-086c
+  @Test func `is answered after what its own step left out`() async throws {
+    try await onOwnThread {
+      var options = ServiceHost.Options()
+      // Each first attempt is postponed.
+      options.stepMilliseconds = 0
+      let host = try ServiceHost(model: TestModels.todo, options)
+      let (peer, writer) = (HostPeer(host), HostPeer(host))
+      _ = try peer.call("initialize", #"{"cordial":{"coalesce":60000}}"#)
+      _ = try peer.call("observe", #"{"fetch":{"entity":"Group"},"mode":"ids"}"#)
+      _ = try peer.call(
+        "observe",
+        #"{"fetch":{"entity":"Task","predicate":"title MATCHES '.*b'"},"mode":"ids"}"#
+      )
+      _ = try writer.call("save", #"{"insert":[{"entity":"Group"}]}"#)
+      try host.run(until: "the period has begun") { !peer.changes.isEmpty }
+      _ = try writer.call("save", insertTask("ab"))
+      _ = try peer.call("observe/flush", "{}")
+      let names = peer.changes.flatMap { $0["updates"]?.array ?? [] }.map { $0["subscription"] }
+      #expect(names == ["s1", "s2"])
+      try host.close()
+    }
+  }
+}
+
+@Suite struct `An observed request whose time ends in a comparison` {
+  private static let model = """
+    {"name": "Todo", "version": "1", "entities": [
+      {"name": "Task",
+       "attributes": [{"name": "title", "type": "string", "optional": true},
+                      {"name": "slow", "type": "string", "optional": true, "transient": true,
+                       "computed": "slow"}]}]}
+    """
+  private static let stepMilliseconds = 1
+
+  /// Answers the title when the time of a step is over.
+  private static let slow: ComputedValue = { object in
+    let start = ContinuousClock.now
+    while start.duration(to: .now) <= .milliseconds(2 * stepMilliseconds) {}
+    return object.values["title"] ?? .null
+  }
+
+  // Evidence: P-084c
+  @Test func `gives no wrong result`() async throws {
+    try await onOwnThread {
+      var options = ServiceHost.Options()
+      options.stepMilliseconds = Self.stepMilliseconds
+      options.computedValues = ["slow": Self.slow]
+      let host = try ServiceHost(model: Self.model, options)
+      let peer = HostPeer(host)
+      _ = try peer.call("observe", #"{"fetch":{"entity":"Task","predicate":"slow ==[l] 'x'"}}"#)
+      let writer = HostPeer(host)
+      for title in ["a", "x"] {
+        _ = try writer.call("save", insertTask(title))
+        _ = try peer.call("observe/flush", "{}")
+      }
+      let titles = peer.changes.flatMap { message in
+        message["updates"]?.array?.first?["insert"]?.array ?? []
+      }.compactMap { $0["object"]?["values"]?["title"]?.string }
+      #expect(titles == ["x"])
       try host.close()
     }
   }

@@ -1,4 +1,5 @@
 import Foundation
+import Interruptions
 import SQLite
 import TestStores
 import Testing
@@ -249,6 +250,32 @@ import Testing
         $0.text(0)
       }
       #expect(sorted == ["c", "b", "a"])
+    }
+    try other.close()
+  }
+
+  /// A collation cannot fail, and the statement is over before SQLite asks whether it may go on.
+  // Evidence: P-017a
+  @Test func `a comparison that was not made gives no result`() throws {
+    let interruption = Interruption()
+    let other = try open { options in
+      options.prepare = { db in
+        db.addCollation("stopping") { first, second in
+          interruption.stop(.cancelled)
+          return first == second ? 0 : first < second ? 1 : -1
+        }
+      }
+    }
+    try other.use { db in
+      try db.execute("INSERT INTO item VALUES (1, 'a'), (2, 'c'), (3, 'b')")
+      let sql = "SELECT name FROM item WHERE name = 'x' COLLATE stopping"
+      #expect(throws: Interrupted(.cancelled)) {
+        try db.progress.stopping(by: interruption) { try db.rows(sql) { $0.text(0) } }
+      }
+      // The connection serves the next reader.
+      #expect(try db.rows(sql) { $0.text(0) } == [])
+      let next = try db.progress.stopping(by: Interruption()) { try db.rows(sql) { $0.text(0) } }
+      #expect(next == [])
     }
     try other.close()
   }

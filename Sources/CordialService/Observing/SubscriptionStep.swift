@@ -50,6 +50,13 @@ struct SubscriptionStep: Sendable {
     }
   }
 
+  /// What an update makes of an observation.
+  enum Updated: Sendable {
+    case change(Change)
+    /// The observation ended, with the reason.
+    case end(Int, UpdateBody)
+  }
+
   struct Outcome: Sendable {
     let token: StoreToken
     let position: LogPosition
@@ -62,6 +69,13 @@ struct SubscriptionStep: Sendable {
     var postponed: [Int] = []
     /// The updates of the connections that had missed some, ordered by subscription.
     var laggards: [(session: Int, updates: [(number: Int, body: UpdateBody)])] = []
+
+    mutating func add(_ updated: Updated) {
+      switch updated {
+      case .change(let change): changes.append(change)
+      case .end(let number, let body): ended.append((number, body))
+      }
+    }
   }
 
   /// The maximum number of logged changes, and of concerned observations, of a step on the loop.
@@ -343,13 +357,15 @@ private struct ObservationUpdate {
     _ outcome: inout SubscriptionStep.Outcome
   ) throws {
     guard isLimited else {
-      return try update(candidate, verdict, from: from, changes, isComplete: isComplete, &outcome)
+      let updated = try update(candidate, verdict, from: from, changes, isComplete: isComplete)
+      return outcome.add(updated)
     }
     let interruption = Interruption(secondsMax: candidate.stepSeconds(limits))
     do {
-      try snapshot.stopping(by: interruption) {
-        try update(candidate, verdict, from: from, changes, isComplete: isComplete, &outcome)
+      let updated = try snapshot.stopping(by: interruption) {
+        try update(candidate, verdict, from: from, changes, isComplete: isComplete)
       }
+      outcome.add(updated)
     } catch is Interrupted {
       // Only a part of the objects may have been found.
       origins = RelatedOrigins()
@@ -357,7 +373,7 @@ private struct ObservationUpdate {
     }
   }
 
-  /// Updates an observation and adds the change to the outcome.
+  /// Updates an observation.
   ///
   /// An observation whose fetch fails ends with the error. The others continue.
   ///
@@ -367,7 +383,7 @@ private struct ObservationUpdate {
   ///   - from: The position of the clients; nil for an observation at a position of its own.
   ///   - changes: The changes since the position of its result.
   ///   - isComplete: Whether the log still has all changes since then.
-  ///   - outcome: The outcome of the step.
+  /// - Returns: The change, or the end of the observation.
   /// - Throws: `Interrupted`; `UnsealedChanges`; the errors that concern the store, not the
   ///   request.
   private mutating func update(
@@ -375,9 +391,8 @@ private struct ObservationUpdate {
     _ verdict: Verdict,
     from: LogPosition?,
     _ changes: ChangeSet,
-    isComplete: Bool,
-    _ outcome: inout SubscriptionStep.Outcome
-  ) throws {
+    isComplete: Bool
+  ) throws -> SubscriptionStep.Updated {
     var observation = candidate.observation
     let former = observation.result
     let start = ContinuousClock.now
@@ -416,7 +431,7 @@ private struct ObservationUpdate {
             sequence: refreshed.sequence
           ) : builder.fresh(.log)
       }
-      outcome.changes.append(
+      return .change(
         SubscriptionStep.Change(
           number: candidate.number,
           former: former,
@@ -441,7 +456,7 @@ private struct ObservationUpdate {
       try snapshot.interruption?.check()
       let failure = StoreError(any: error)
       guard failure.code == .limitExceeded || failure.code == .internalError else { throw error }
-      outcome.ended.append((candidate.number, .end(RPCError(failure))))
+      return .end(candidate.number, .end(RPCError(failure)))
     }
   }
 }
