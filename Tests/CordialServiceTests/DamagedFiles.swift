@@ -31,7 +31,7 @@ struct DamagedFiles {
 
   /// Runs SQL on a file, as a program that knows nothing of Cordial.
   func execute(_ sql: String, in name: String) throws {
-    let queue = try DatabaseQueue(path: path(name))
+    let queue = try DatabaseQueue.foreign(path(name))
     try queue.writeWithoutTransaction { db in try db.execute(sql: sql) }
     try queue.close()
   }
@@ -39,7 +39,7 @@ struct DamagedFiles {
   /// Returns the rows of a query, each as a text; nil where the file cannot be read.
   func rows(_ sql: String, in name: String) -> [String]? {
     do {
-      let queue = try DatabaseQueue(path: path(name))
+      let queue = try DatabaseQueue.foreign(path(name))
       let rows = try queue.read { db in
         try Row.fetchAll(db, sql: sql).map { row in
           row.databaseValues.map { "\($0)" }.joined(separator: "|")

@@ -1,6 +1,7 @@
 import GRDB
 import JSON
 import PersistentStore
+import Synchronization
 import TestStores
 import Testing
 
@@ -9,54 +10,66 @@ import Testing
   @Test func `fail after the same time, whatever waits before them`() async throws {
     let store = try TestStore(TestModels.todo)
     let persistent = store.store
-    var configuration = Configuration()
-    configuration.allowsUnsafeTransactions = true
-    let queue = try DatabaseQueue(
-      path: store.folder.path + "/store.sqlite",
-      configuration: configuration
+    let queue = try DatabaseQueue.foreign(
+      store.folder.path + "/store.sqlite",
+      allowsUnsafeTransactions: true
     )
     try await queue.writeWithoutTransaction { db in try db.execute(sql: "BEGIN IMMEDIATE") }
     let save = try JSONParser.parse(#"{"insert":[{"entity":"Task"}]}"#)
-    let clock = ContinuousClock()
-    let alone = await clock.measure {
-      await withCheckedContinuation { continuation in
-        persistent.save(SaveRequest(save)) { _ in continuation.resume() }
-      }
+    let alone = await Failures.of(1) { failures in
+      persistent.save(SaveRequest(save)) { failures.add($0) }
     }
-    let start = clock.now
-    let outcomes = await withTaskGroup(of: StoreError.Code?.self) { group in
+    let together = await Failures.of(8) { failures in
       for number in 0..<4 {
-        group.addTask {
-          var request = SaveRequest(save)
-          request.source = number
-          request.isDryRun = number == 3
-          let sent = request
-          return await withCheckedContinuation { continuation in
-            persistent.save(sent) { outcome in
-              continuation.resume(returning: Self.code(outcome))
-            }
-          }
-        }
-        group.addTask {
-          await withCheckedContinuation { continuation in
-            let name = "follower \(number)"
-            persistent.register(follower: name, since: nil, silence: 1000, source: number) {
-              continuation.resume(returning: Self.code($0))
-            }
-          }
+        var request = SaveRequest(save)
+        request.source = number
+        request.isDryRun = number == 3
+        persistent.save(request) { failures.add($0) }
+        let name = "follower \(number)"
+        persistent.register(follower: name, since: nil, silence: 1000, source: number) {
+          failures.add($0)
         }
       }
-      return await group.reduce(into: []) { $0.append($1) }
     }
-    #expect(outcomes.count == 8)
-    #expect(outcomes.allSatisfy { $0 == .storeBusy })
+    #expect((alone.codes + together.codes).allSatisfy { $0 == .storeBusy })
     // One after the other, they would take eight times as long.
-    #expect(start.duration(to: .now) < alone * 4)
+    #expect(together.duration < alone.duration * 4)
     try await queue.writeWithoutTransaction { db in try db.execute(sql: "ROLLBACK") }
     _ = try await store.save(#"{"insert":[{"entity":"Task"}]}"#)
   }
+}
 
-  private static func code(_ outcome: Result<some Any, StoreError>) -> StoreError.Code? {
-    if case .failure(let error) = outcome { error.code } else { nil }
+/// The failures of requests that were sent at once.
+private final class Failures: Sendable {
+  private let codes = Mutex<[StoreError.Code?]>([])
+  private let count: Int
+  private let start = ContinuousClock.now
+  private let end: @Sendable (Duration) -> Void
+
+  private init(_ count: Int, _ end: @escaping @Sendable (Duration) -> Void) {
+    (self.count, self.end) = (count, end)
+  }
+
+  /// Sends requests; returns their failures, and the time until the last of them.
+  static func of(
+    _ count: Int,
+    _ send: (Failures) -> Void
+  ) async -> (codes: [StoreError.Code?], duration: Duration) {
+    let sent = Mutex<Failures?>(nil)
+    let duration = await withCheckedContinuation { continuation in
+      let failures = Failures(count) { continuation.resume(returning: $0) }
+      sent.withLock { $0 = failures }
+      send(failures)
+    }
+    return (sent.withLock { $0?.codes.withLock { $0 } ?? [] }, duration)
+  }
+
+  /// Adds the outcome of a request, on the thread that performed it.
+  func add(_ outcome: Result<some Any, StoreError>) {
+    let isLast = codes.withLock { codes in
+      if case .failure(let error) = outcome { codes.append(error.code) } else { codes.append(nil) }
+      return codes.count == count
+    }
+    if isLast { end(start.duration(to: .now)) }
   }
 }

@@ -100,7 +100,7 @@ import Testing
 
   @Test func `a SQLite file of another program stays unchanged`() throws {
     let path = folder.path + "/store.sqlite"
-    let queue = try DatabaseQueue(path: path)
+    let queue = try DatabaseQueue.foreign(path)
     try queue.write { db in try db.execute(sql: "CREATE TABLE song(title)") }
     try queue.close()
     let before = try Data(contentsOf: URL(fileURLWithPath: path))

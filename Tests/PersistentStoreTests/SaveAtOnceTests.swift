@@ -128,11 +128,9 @@ private func becomesIdle(_ store: TestStore, source: Int = 1) async throws {
 
   @Test func `does not wait for another process`() async throws {
     let store = try await makeStore()
-    var configuration = Configuration()
-    configuration.allowsUnsafeTransactions = true
-    let other = try DatabaseQueue(
-      path: store.folder.path + "/store.sqlite",
-      configuration: configuration
+    let other = try DatabaseQueue.foreign(
+      store.folder.path + "/store.sqlite",
+      allowsUnsafeTransactions: true
     )
     try await other.writeWithoutTransaction { db in try db.execute(sql: "BEGIN IMMEDIATE") }
     let save = try request(Self.small)

@@ -276,7 +276,7 @@ import Testing
 /// An external SQLite client that opens a file of which no process has made a store.
 private enum Plain {
   static func write(_ path: String, _ sql: String) throws {
-    let queue = try DatabaseQueue(path: path)
+    let queue = try DatabaseQueue.foreign(path)
     try queue.writeWithoutTransaction { db in try db.execute(sql: sql) }
     try queue.close()
   }

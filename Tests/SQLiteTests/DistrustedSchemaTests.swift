@@ -11,7 +11,7 @@ import Testing
 
   init() throws {
     folder = try TestFolder()
-    let foreign = try DatabaseQueue(path: path)
+    let foreign = try DatabaseQueue.foreign(path)
     try foreign.writeWithoutTransaction { db in
       try db.execute(
         sql: """

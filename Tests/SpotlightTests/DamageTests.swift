@@ -65,7 +65,7 @@ import Testing
   }
 
   private func change(_ folder: TestFolder, _ sql: String) throws {
-    let queue = try DatabaseQueue(path: folder.path + "/index.sqlite")
+    let queue = try DatabaseQueue.foreign(folder.path + "/index.sqlite")
     try queue.writeWithoutTransaction { db in try db.execute(sql: sql) }
     try queue.close()
   }

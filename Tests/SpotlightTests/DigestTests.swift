@@ -94,7 +94,7 @@ import Testing
     #expect(await index.catchUp())
     let (right, expected) = (try digests(index), expected(index))
     #expect(right == expected)
-    let queue = try DatabaseQueue(path: index.folder.path + "/index.sqlite")
+    let queue = try DatabaseQueue.foreign(index.folder.path + "/index.sqlite")
     // The first two rows describe the segments and count words, which no search reads.
     let pages = try queue.read { db in
       try Row.fetchAll(db, sql: "SELECT id, block FROM text_data WHERE id > 10")

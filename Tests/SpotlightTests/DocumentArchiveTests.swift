@@ -129,13 +129,7 @@ import Testing
   }
 
   private func change(_ index: TestIndex, _ sql: String) throws {
-    var configuration = Configuration()
-    // The index may still write.
-    configuration.busyMode = .timeout(60)
-    let queue = try DatabaseQueue(
-      path: index.folder.path + "/index.sqlite",
-      configuration: configuration
-    )
+    let queue = try DatabaseQueue.foreign(index.folder.path + "/index.sqlite")
     try queue.write { db in
       try db.execute(sql: sql)
       #expect(db.changesCount > 0)
@@ -194,7 +188,7 @@ import Testing
   }
 
   private func archive(_ index: TestIndex) throws -> [Row] {
-    let queue = try DatabaseQueue(path: index.folder.path + "/index.sqlite")
+    let queue = try DatabaseQueue.foreign(index.folder.path + "/index.sqlite")
     defer { try? queue.close() }
     return try queue.read { db in
       try Row.fetchAll(

@@ -64,7 +64,7 @@ import Testing
     #expect(await index.catchUp())
     for _ in 0..<2 {
       try await index.rebuild()
-      let queue = try DatabaseQueue(path: index.folder.path + "/index.sqlite")
+      let queue = try DatabaseQueue.foreign(index.folder.path + "/index.sqlite")
       let levels = try await queue.read { db in
         try String.fetchOne(
           db,
@@ -82,7 +82,7 @@ import Testing
       commit(index, number, "changed")
       #expect(await index.catchUp())
     }
-    let queue = try DatabaseQueue(path: index.folder.path + "/index.sqlite")
+    let queue = try DatabaseQueue.foreign(index.folder.path + "/index.sqlite")
     let levels = try await queue.read { db in
       try String.fetchOne(db, sql: "SELECT hex(substr(block, 5, 1)) FROM text_data WHERE id = 10")
     }
@@ -97,12 +97,7 @@ import Testing
 
   /// The numbers of the levels of the index and of its parts.
   private func parts(_ index: TestIndex) throws -> (levels: Int, parts: Int) {
-    var configuration = Configuration()
-    configuration.busyMode = .timeout(10)
-    let queue = try DatabaseQueue(
-      path: index.folder.path + "/index.sqlite",
-      configuration: configuration
-    )
+    let queue = try DatabaseQueue.foreign(index.folder.path + "/index.sqlite")
     return try queue.read { db in
       let levels = try String.fetchOne(
         db,
@@ -288,7 +283,7 @@ import Testing
 
   /// The number of the commit in the index file.
   private func written(_ index: TestIndex) throws -> Int64? {
-    let queue = try DatabaseQueue(path: index.folder.path + "/index.sqlite")
+    let queue = try DatabaseQueue.foreign(index.folder.path + "/index.sqlite")
     let text = try queue.read { db in
       try String.fetchOne(db, sql: "SELECT value FROM state WHERE name = 'position'")
     }
@@ -564,7 +559,7 @@ import Testing
     for number in 1...5 as ClosedRange<Int64> { commit(first, number, "milk") }
     #expect(await first.catchUp())
     first.index.stop()
-    let queue = try DatabaseQueue(path: first.folder.path + "/index.sqlite")
+    let queue = try DatabaseQueue.foreign(first.folder.path + "/index.sqlite")
     try await queue.write { db in
       try db.execute(sql: "UPDATE state SET value = '1 71.1' WHERE name = 'words'")
       #expect(db.changesCount == 1)
@@ -636,7 +631,7 @@ import Testing
 
   /// Brings what stands in the log into the file itself.
   private func intoOneFile(_ path: String) throws {
-    let queue = try DatabaseQueue(path: path)
+    let queue = try DatabaseQueue.foreign(path)
     try queue.writeWithoutTransaction { db in
       try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
     }

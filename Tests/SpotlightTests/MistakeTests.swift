@@ -158,7 +158,7 @@ import Testing
 
 @Suite struct `The words of the index` {
   private func words(_ index: TestIndex) throws -> Set<String> {
-    let queue = try DatabaseQueue(path: index.folder.path + "/index.sqlite")
+    let queue = try DatabaseQueue.foreign(index.folder.path + "/index.sqlite")
     return try queue.read { db in
       Set(try String.fetchAll(db, sql: "SELECT text FROM word"))
     }

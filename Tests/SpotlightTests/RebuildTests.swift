@@ -390,7 +390,7 @@ private final class ForgetfulReader: DocumentSource {
     try await index.rebuild()
     library.state.withLock { $0.whileReading = nil }
     func tables(_ folder: TestFolder) throws -> [String] {
-      try DatabaseQueue(path: folder.path + "/index.sqlite").read { db in
+      try DatabaseQueue.foreign(folder.path + "/index.sqlite").read { db in
         try String.fetchAll(
           db,
           sql: "SELECT name FROM sqlite_master WHERE name LIKE '%~_next%' ESCAPE '~'"

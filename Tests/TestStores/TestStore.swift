@@ -128,14 +128,14 @@ package final class TestStore {
 
   /// Runs SQL as an external SQLite client.
   package func foreign(_ sql: String) throws {
-    try Self.plainConnection(folder.path + "/store.sqlite").writeWithoutTransaction { db in
+    try DatabaseQueue.foreign(folder.path + "/store.sqlite").writeWithoutTransaction { db in
       try db.execute(sql: sql)
     }
   }
 
   /// Returns the rows of a query as an external SQLite client reads them, with `|` between values.
   package func rows(_ sql: String) throws -> [String] {
-    try Self.plainConnection(folder.path + "/store.sqlite").read { db in
+    try DatabaseQueue.foreign(folder.path + "/store.sqlite").read { db in
       try Row.fetchAll(db, sql: sql).map { row in
         row.databaseValues.map { value in
           switch value.storage {
@@ -148,12 +148,6 @@ package final class TestStore {
         }.joined(separator: "|")
       }
     }
-  }
-
-  private static func plainConnection(_ path: String) throws -> DatabaseQueue {
-    var configuration = Configuration()
-    configuration.busyMode = .timeout(10)
-    return try DatabaseQueue(path: path, configuration: configuration)
   }
 
   // MARK: Reading
