@@ -1,4 +1,5 @@
 import CordialProtocol
+import Interruptions
 import JSON
 import JSONRPC
 package import PersistentStore
@@ -30,7 +31,7 @@ extension RPCError {
   /// Creates the wire error of a wait for a follower that failed or timed out.
   init(late error: any Error) {
     switch error {
-    case is RPCError, is SpotlightError, is StoreError: self.init(any: error)
+    case is RPCError, is SpotlightError, is StoreError, is Interrupted: self.init(any: error)
     default: self.init(SpotlightError(.failed, "The index cannot be updated: \(error)"))
     }
   }

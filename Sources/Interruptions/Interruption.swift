@@ -7,6 +7,7 @@
 // 2. Work that has ended before it looks at the reason is not stopped.
 
 package import CInterruption
+import Dispatch
 import Synchronization
 
 /// The means to stop the work of one request from any thread.
@@ -35,6 +36,8 @@ import Synchronization
     var secondsMax: Double?
     /// Whether the time has begun to count.
     var hasBegun = false
+    /// When the time is over; nil for no limit.
+    var deadline: DispatchTime?
     /// What ends a wait, or a call that does not look at the reason itself.
     var interrupt: (@Sendable () -> Void)?
   }
@@ -83,6 +86,7 @@ import Synchronization
     extras.hasBegun = true
     // The clock counts nanoseconds since the start of the system in 64 bits.
     let nanoseconds = extras.secondsMax.map { Int64(min(max($0, 0) * 1e9, 4e18)) }
+    extras.deadline = extras.secondsMax.map { .now() + max($0, 0) }
     unsafe interruption_set_deadline(state, nanoseconds.map { interruption_now() + $0 } ?? .max)
   }
 
@@ -132,7 +136,11 @@ import Synchronization
   ) throws -> Result {
     begin()
     extras.withLock { $0.interrupt = interrupt }
-    defer { extras.withLock { $0.interrupt = nil } }
+    let timer = interrupt.flatMap { _ in timerOfDeadline() }
+    defer {
+      timer?.cancel()
+      extras.withLock { $0.interrupt = nil }
+    }
     do {
       try check()
       return try body()
@@ -142,11 +150,22 @@ import Synchronization
     }
   }
 
-  /// Lends the state to C code for the duration of a call.
-  package func withState<Result>(
-    _ body: (UnsafeMutablePointer<interruption>) throws -> Result
-  ) rethrows -> Result {
-    try unsafe body(state)
+  /// A queue of its own, which gets a thread also while all others are busy.
+  private static let deadlines = DispatchQueue(label: "cordial.deadlines")
+
+  /// Starts a timer that ends a call inside a body when the time is over: the call does not look at
+  /// the time itself.
+  private func timerOfDeadline() -> (any DispatchSourceTimer)? {
+    guard let deadline = extras.withLock({ $0.deadline }) else { return nil }
+    let timer = DispatchSource.makeTimerSource(queue: Self.deadlines)
+    timer.schedule(deadline: deadline)
+    timer.setEventHandler { [weak self] in
+      // The limit may have been replaced.
+      guard let self, reason != nil else { return }
+      extras.withLock { $0.interrupt?() }
+    }
+    timer.activate()
+    return timer
   }
 
   /// The state for C code that keeps it as long as the owner of the interruption lets it.

@@ -75,7 +75,7 @@ package final class DerivedValues {
   ///   Doubles may differ in their last digits, which depend on the order of a sum.
   package static func wrongValueQueries(
     in model: Model,
-    comparesTexts: Bool = true
+    comparesTexts: Bool
   ) -> [(entity: EntityDescription, property: String, sql: String)] {
     let schema = DerivedSchema(model)
     let keys = (comparesTexts ? SortKeyColumn.all(in: model) : []).map { key in

@@ -11,9 +11,20 @@ import StoreLayout
 package final class PastTables {
   private let db: SQLiteConnection
   private let model: Model
-  /// The changes that the views hide: the last visible one, and the newest commit and change of the
-  /// log; nil while nothing is hidden.
-  private var hidden: (after: Int64, commit: Int64, through: Int64)?
+  /// Changes that the views hide.
+  package struct Hidden {
+    /// The last visible change.
+    fileprivate let change: Int64
+    fileprivate let newest: HistoryHead
+
+    fileprivate func isSame(_ other: Hidden) -> Bool {
+      (change, newest.number, newest.lastLogged)
+        == (other.change, other.newest.number, other.newest.lastLogged)
+    }
+  }
+
+  /// The changes that the views hide; nil while nothing is hidden.
+  package private(set) var hidden: Hidden?
   /// The statements that drop the views and temporary tables, where no rollback has removed them.
   private var names: [String] = []
 
@@ -39,8 +50,8 @@ package final class PastTables {
   ///   be hidden, until the next call or `showAll()`.
   /// - Complexity: Linear in the hidden changes, for the first call with these numbers.
   package func hide(after change: Int64, of newest: HistoryHead) throws {
-    let wanted = (change, newest.number, newest.lastLogged)
-    if let hidden, hidden == wanted { return }
+    let wanted = Hidden(change: change, newest: newest)
+    if let hidden, hidden.isSame(wanted) { return }
     try db.progress.withoutStopping {
       try showAll()
       try hideChanges(after: change, of: newest)
@@ -101,6 +112,15 @@ package final class PastTables {
         names.removeLast()
       }
     }
+  }
+
+  /// Hides what was hidden before, in the same transaction, whatever has to end.
+  ///
+  /// - Parameter former: What `hidden` was; nil for nothing.
+  /// - Throws: `SQLiteError`.
+  package func restore(_ former: Hidden?) throws {
+    guard let former else { return try showAll() }
+    try db.progress.withoutInterruption { try hide(after: former.change, of: former.newest) }
   }
 
   /// Notes that a transaction was rolled back, and with it the views that were created in it.

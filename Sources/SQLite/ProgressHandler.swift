@@ -52,7 +52,10 @@ package final class ProgressHandler: @unchecked Sendable {
   /// Whether the work on the connection has to end.
   ///
   /// A long loop inside one call of a function looks at this.
-  package var isStopped: Bool { !isSuspended && interruption?.reason != nil }
+  package var isStopped: Bool { effective?.reason != nil }
+
+  /// What stops the statements at the moment; nil for nothing, also inside `withoutStopping`.
+  package var effective: Interruption? { isSuspended ? nil : interruption }
 
   /// Throws where the work on the connection has to end, also inside `withoutStopping`.
   ///
@@ -112,6 +115,18 @@ package final class ProgressHandler: @unchecked Sendable {
     let outer = isSuspended
     isSuspended = true
     defer { isSuspended = outer }
+    return try body()
+  }
+
+  /// Runs a body that nothing stops, and in which `check()` throws nothing.
+  ///
+  /// - Parameter body: Uses the connection for a short time.
+  /// - Returns: The result of the body.
+  /// - Throws: The errors of the body.
+  package func withoutInterruption<Result>(_ body: () throws -> Result) rethrows -> Result {
+    let outer = interruption
+    interruption = nil
+    defer { interruption = outer }
     return try body()
   }
 

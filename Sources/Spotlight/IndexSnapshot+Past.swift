@@ -17,12 +17,14 @@ extension IndexSnapshot {
   ) throws -> Result {
     guard !documents.isEmpty, !layout.isEmpty else { return try body(self) }
     var snapshot = self
-    try SpotlightError.reading {
-      try db.progress.withoutStopping { try snapshot.add(documents) }
+    let result = Swift.Result {
+      try SpotlightError.reading {
+        try db.progress.withoutStopping { try snapshot.add(documents) }
+      }
+      return try body(snapshot)
     }
-    let result = Swift.Result { try body(snapshot) }
     try SpotlightError.reading {
-      try db.progress.withoutStopping { try db.execute("DROP TABLE temp.past") }
+      try db.progress.withoutStopping { try db.execute("DROP TABLE IF EXISTS temp.past") }
     }
     return try result.get()
   }

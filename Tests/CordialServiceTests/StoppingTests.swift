@@ -1,4 +1,5 @@
 import CordialService
+import Dispatch
 import JSON
 import JSONRPC
 import PersistentStore
@@ -7,7 +8,7 @@ import TestStores
 import Testing
 
 /// Requests that take long, for as long as nothing stops them.
-private enum Slow {
+enum Slow {
   /// A pattern whose matching with a text of as many letters takes hours.
   static let predicate = "title MATCHES '(a+)+b'"
   static let text = String(repeating: "a", count: 60)
@@ -288,133 +289,41 @@ private enum Slow {
   }
 }
 
-@Suite struct `An observed request that takes long` {
-  private static let observe =
-    #"{"fetch":{"entity":"Task","predicate":"\#(Slow.predicate)"}}"#
+/// A model with an attribute that the function `slow` of the program computes.
+let computedModel = """
+  {"name": "Todo", "version": "1", "entities": [
+    {"name": "Task",
+     "attributes": [{"name": "title", "type": "string", "optional": true},
+                    {"name": "slow", "type": "string", "optional": true, "transient": true,
+                     "computed": "slow"}]}]}
+  """
 
-  private func limits() -> Limits {
-    var limits = Limits()
-    limits.requestSecondsMax = 1
-    return limits
-  }
-
-  // Evidence: P-084c
-  @Test func `ends its subscription, and others receive their changes meanwhile`() async throws {
+@Suite struct `A function of the program that takes long` {
+  // Evidence: P-017a, P-114d
+  @Test func `learns that its request has to end`() async throws {
     try await onOwnThread {
+      let begun = DispatchSemaphore(value: 0)
       var options = ServiceHost.Options()
-      options.limits = self.limits()
-      options.stepMilliseconds = 20
-      options.readersMax = 8
-      let host = try ServiceHost(model: TestModels.todo, options)
-      let slow = HostPeer(host)
+      options.computedValues = [
+        "slow": { object in
+          begun.signal()
+          while !object.isStopped {}
+          // No text, which would be another error.
+          return 1
+        }
+      ]
+      let host = try ServiceHost(model: computedModel, options)
+      let peer = HostPeer(host)
+      _ = try peer.call("save", insertTask("a"))
+      let id = peer.send("fetch", #"{"entity":"Task","select":["slow"]}"#)
       let other = HostPeer(host)
-      let name = try #require(try slow.call("observe", Self.observe)["subscription"]?.string)
-      _ = try slow.call("observe", #"{"fetch":{"entity":"Group"}}"#)
-      _ = try other.call("observe", #"{"fetch":{"entity":"Task"}}"#)
-      let writer = HostPeer(host)
-      writer.send("save", insertTask(Slow.text))
-      try host.run(until: "the other client has its changes") { !other.changes.isEmpty }
-      #expect(slow.changes.isEmpty)
-      writer.send("save", insertTask("c"))
-      try host.run(until: "the other client has more") { other.changes.count == 2 }
-      try host.run(until: "the subscription has ended") { !slow.changes.isEmpty }
-      let update = try #require(slow.changes.first?["updates"]?.array?.first)
-      #expect(update["subscription"] == .string(name))
-      #expect(update["error"]?["code"] == 1303)
-      // The connection's other subscription goes on.
-      _ = try writer.call("save", #"{"insert":[{"entity":"Group"}]}"#)
-      try host.run(until: "the other subscription has changes") {
-        slow.changes.last?["updates"]?.array?.first?["subscription"] == "s2"
-      }
-      try host.close()
-    }
-  }
-
-  // Evidence: P-084c
-  @Test func `has its changes after those of others, where it ends in time`() async throws {
-    try await onOwnThread {
-      var options = ServiceHost.Options()
-      // Each first attempt is postponed.
-      options.stepMilliseconds = 0
-      let host = try ServiceHost(model: TestModels.todo, options)
-      let peer = HostPeer(host)
-      let observe = #"{"fetch":{"entity":"Task","predicate":"title MATCHES '.*b'"}}"#
-      _ = try peer.call("observe", observe)
-      let writer = HostPeer(host)
-      for title in ["ab", "c", "b"] { _ = try writer.call("save", insertTask(title)) }
-      try host.settle()
-      let titles = peer.changes.flatMap { message in
-        message["updates"]?.array?.first?["insert"]?.array ?? []
-      }.compactMap { $0["object"]?["values"]?["title"]?.string }
-      #expect(titles == ["ab", "b"])
-      try host.close()
-    }
-  }
-}
-
-@Suite struct `A flush of an observed request that takes long` {
-  /// The flush itself brings the request to the newest commit, because the client's period of
-  /// coalescing has not ended.
-  // Evidence: P-086c
-  @Test func `is answered after what its own step left out`() async throws {
-    try await onOwnThread {
-      var options = ServiceHost.Options()
-      // Each first attempt is postponed.
-      options.stepMilliseconds = 0
-      let host = try ServiceHost(model: TestModels.todo, options)
-      let (peer, writer) = (HostPeer(host), HostPeer(host))
-      _ = try peer.call("initialize", #"{"cordial":{"coalesce":60000}}"#)
-      _ = try peer.call("observe", #"{"fetch":{"entity":"Group"},"mode":"ids"}"#)
-      _ = try peer.call(
-        "observe",
-        #"{"fetch":{"entity":"Task","predicate":"title MATCHES '.*b'"},"mode":"ids"}"#
-      )
-      _ = try writer.call("save", #"{"insert":[{"entity":"Group"}]}"#)
-      try host.run(until: "the period has begun") { !peer.changes.isEmpty }
-      _ = try writer.call("save", insertTask("ab"))
-      _ = try peer.call("observe/flush", "{}")
-      let names = peer.changes.flatMap { $0["updates"]?.array ?? [] }.map { $0["subscription"] }
-      #expect(names == ["s1", "s2"])
-      try host.close()
-    }
-  }
-}
-
-@Suite struct `An observed request whose time ends in a comparison` {
-  private static let model = """
-    {"name": "Todo", "version": "1", "entities": [
-      {"name": "Task",
-       "attributes": [{"name": "title", "type": "string", "optional": true},
-                      {"name": "slow", "type": "string", "optional": true, "transient": true,
-                       "computed": "slow"}]}]}
-    """
-  private static let stepMilliseconds = 1
-
-  /// Answers the title when the time of a step is over.
-  private static let slow: ComputedValue = { object in
-    let start = ContinuousClock.now
-    while start.duration(to: .now) <= .milliseconds(2 * stepMilliseconds) {}
-    return object.values["title"] ?? .null
-  }
-
-  // Evidence: P-084c
-  @Test func `gives no wrong result`() async throws {
-    try await onOwnThread {
-      var options = ServiceHost.Options()
-      options.stepMilliseconds = Self.stepMilliseconds
-      options.computedValues = ["slow": Self.slow]
-      let host = try ServiceHost(model: Self.model, options)
-      let peer = HostPeer(host)
-      _ = try peer.call("observe", #"{"fetch":{"entity":"Task","predicate":"slow ==[l] 'x'"}}"#)
-      let writer = HostPeer(host)
-      for title in ["a", "x"] {
-        _ = try writer.call("save", insertTask(title))
-        _ = try peer.call("observe/flush", "{}")
-      }
-      let titles = peer.changes.flatMap { message in
-        message["updates"]?.array?.first?["insert"]?.array ?? []
-      }.compactMap { $0["object"]?["values"]?["title"]?.string }
-      #expect(titles == ["x"])
+      let next = other.send("fetch", HostPeer.countTasks)
+      try host.run(until: "the other client is answered") { other.answer(to: next) != nil }
+      #expect(begun.wait(timeout: .now() + 60) == .success)
+      peer.cancel(id)
+      try host.run(until: "the fetch is answered") { peer.answer(to: id) != nil }
+      #expect(peer.answer(to: id)?["error"]?["code"] == -32800)
+      #expect(try peer.call("fetch", HostPeer.countTasks)["count"] == 1)
       try host.close()
     }
   }

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Interruptions
 import SQLite
@@ -278,6 +279,17 @@ import Testing
       #expect(next == [])
     }
     try other.close()
+  }
+
+  @Test func `a call that does not look at the time ends with it`() {
+    let interruption = Interruption(secondsMax: 0.01)
+    let interrupted = DispatchSemaphore(value: 0)
+    #expect(throws: Interrupted(.timedOut, secondsMax: 0.01)) {
+      try interruption.running({ interrupted.signal() }) {
+        #expect(interrupted.wait(timeout: .now() + 60) == .success)
+        throw SQLiteError(.interrupted)
+      }
+    }
   }
 
   @Test func `a backup is the whole file in one step`() throws {

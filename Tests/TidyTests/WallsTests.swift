@@ -10,7 +10,7 @@ enum Walls {
   static let allowed: [String: Set<String>] = [
     "CordialValues": ["Algorithms"],
     "JSON": [],
-    "Interruptions": ["CInterruption", "Synchronization"],
+    "Interruptions": ["CInterruption", "Dispatch", "Synchronization"],
     "ObjectModel": [
       "BigInt", "CordialValues", "JSON", "CUnicode", "Crypto", "Interruptions", "Synchronization",
     ],

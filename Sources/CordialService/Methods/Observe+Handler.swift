@@ -1,6 +1,7 @@
 import Algorithms
 import CordialProtocol
 import CordialValues
+import Interruptions
 import JSON
 import JSONRPC
 import PersistentHistory
@@ -231,6 +232,7 @@ extension Service {
   ///
   /// Of the subscriptions, it waits for those of the connection only.
   func flush(_ session: Session, _ request: Request) {
+    interruption(of: request).begin()
     snapshot {
       $0.token
     } completion: { outcome in
@@ -249,7 +251,8 @@ extension Service {
     _ request: Request
   ) {
     guard let follower = followers.first else {
-      return flushSearches(of: request.session) { service in
+      return flushSearches(of: request.session) { service, error in
+        if let error { return service.finish(request, .failure(RPCError(late: error))) }
         if let session = service.sessions[request.session] { service.sendParts(to: session) }
         service.finish(request, result: ["token": .string(token.description)])
       }

@@ -92,6 +92,22 @@ extension Service {
     }
   }
 
+  /// Runs work after an observation was read alone, and when the work has to end.
+  ///
+  /// - Parameters:
+  ///   - interruption: What stops the work; nil for nothing.
+  ///   - work: Looks at the interruption, and may wait again.
+  func afterAlone(
+    _ interruption: Interruption?,
+    _ work: @escaping @Sendable (isolated Service) -> Void
+  ) {
+    observing.afterAlone.append(work)
+    guard let interruption else { return }
+    interruption.whenStopped { self.onLoop { service in service.runAfterAlone() } }
+    guard let seconds = interruption.secondsMax else { return }
+    onLoop(afterMilliseconds: Int(seconds * 1000) + 1) { service in service.runAfterAlone() }
+  }
+
   private func runAfterAlone() {
     let waiting = observing.afterAlone
     observing.afterAlone = []

@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import DequeModule
 import Interruptions
@@ -79,11 +80,10 @@ extension Service {
   /// Performs a step on the loop if a few look-ups by key are sufficient.
   private func stepOnLoop(_ step: SubscriptionStep) -> Bool {
     do {
-      return try loopReader.snapshot { snapshot in
-        guard let outcome = try step.run(snapshot, isSmall: true) else { return false }
-        apply(outcome, step)
-        return true
-      }
+      let outcome = try loopReader.snapshot { try step.run($0, isSmall: true) }
+      guard let outcome else { return false }
+      apply(outcome, step)
+      return true
     } catch {
       // The worker hits the same error and handles it by sealing or restarting.
       return false
@@ -344,12 +344,17 @@ extension Service {
   }
 
   /// Reports the pending changes of a connection, whatever its period.
+  ///
+  /// Requests that take long are read alone, and brought to the newest commit after that. Where
+  /// commits follow each other faster, this goes on until the time of the request is over.
   private func flush(_ number: Int, _ completion: @escaping @Sendable ((any Error)?) -> Void) {
     guard let session = sessions[number], session.observed.position != nil,
       let position = observing.position
     else { return completion(nil) }
+    let interruption = session.running.interruption(of: FlushCall.method)
+    do { try interruption?.check() } catch { return completion(error) }
     guard session.observed.postponed.isEmpty else {
-      return observing.afterAlone.append { service in service.update(number, completion) }
+      return afterAlone(interruption) { service in service.update(number, completion) }
     }
     // A step of all connections is under way; the flush continues after it.
     guard !observing.isStepping else {

@@ -308,12 +308,12 @@ extension Service {
   /// Reports the differences of a connection's searches at the newest position of the index.
   func flushSearches(
     of connection: Int,
-    _ next: @escaping @Sendable (isolated Service) -> Void
+    _ next: @escaping @Sendable (isolated Service, (any Error)?) -> Void
   ) {
-    guard observing.registry.hasSearches else { return next(self) }
+    guard observing.registry.hasSearches else { return next(self, nil) }
     refreshSearches { service in
-      service.update(connection) { _ in
-        service.onLoop { service in next(service) }
+      service.update(connection) { error in
+        service.onLoop { service in next(service, error) }
       }
     }
   }

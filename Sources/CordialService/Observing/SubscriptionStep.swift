@@ -356,19 +356,16 @@ private struct ObservationUpdate {
     isComplete: Bool,
     _ outcome: inout SubscriptionStep.Outcome
   ) throws {
-    guard isLimited else {
-      let updated = try update(candidate, verdict, from: from, changes, isComplete: isComplete)
-      return outcome.add(updated)
-    }
-    let interruption = Interruption(secondsMax: candidate.stepSeconds(limits))
+    let interruption = isLimited ? Interruption(secondsMax: candidate.stepSeconds(limits)) : nil
     do {
       let updated = try snapshot.stopping(by: interruption) {
         try update(candidate, verdict, from: from, changes, isComplete: isComplete)
       }
       outcome.add(updated)
-    } catch is Interrupted {
-      // Only a part of the objects may have been found.
+    } catch is Interrupted where isLimited {
+      // Only a part of the objects may have been found, and rows may have been read wrongly.
       origins = RelatedOrigins()
+      if shared != nil { shared = EncodedRows() }
       outcome.postponed.append(candidate.number)
     }
   }

@@ -43,6 +43,11 @@ struct RunningRequests {
     return interruption
   }
 
+  /// Returns what stops the request of a method that runs alone; nil where none runs.
+  func interruption(of method: Method) -> Interruption? {
+    requests.first { $0.method === method }?.interruption
+  }
+
   /// Removes a request, if it can be stopped.
   mutating func remove(_ serial: Int) {
     requests.removeAll { $0.serial == serial }

@@ -26,13 +26,20 @@ enum ComputedAttributes {
     _ functions: [String: ComputedValue]
   ) throws {
     guard !functions.isEmpty else { return }
+    let progress = db.progress
     try SQLFunction.add(name, argumentCount: 3, to: db) { call in
       guard let entity = call.text(0).flatMap({ model.entity(named: $0) }),
         let computed = call.text(1).flatMap({ entity.computed(named: $0) }),
         let function = functions[computed.function], let stored = call.text(2)
       else { return call.answer(nil as String?) }
       let values = values(try JSONParser.parse(stored), of: entity)
-      let result = function(StoredObject(entity: entity.name, values: .object(values.nested)))
+      let object = StoredObject(
+        entity: entity.name,
+        values: .object(values.nested),
+        interruption: progress.effective
+      )
+      let result = function(object)
+      try progress.stopStatement()
       switch computed.attribute.decode(result) {
       case .value(let value): answer(value, call)
       case .expected(let expected):

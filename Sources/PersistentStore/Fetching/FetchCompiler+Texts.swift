@@ -142,11 +142,23 @@ extension FetchCompiler {
     _ flags: Int
   ) throws(StoreError) -> SQLFragment {
     var pattern = try pattern(comparison)
+    try Self.checkExpression(pattern, of: comparison)
     // A regular expression of ICU can ignore case, but neither marks nor canonical equivalence.
     if flags != 0 {
       let folds = Int32(flags & Int(UNICODE_FOLD_DIACRITICS))
       pattern = Folding.fold(pattern, flags: folds)
+      try Self.checkExpression(pattern, of: comparison)
     }
+    return SQLFragment(
+      "cordial_matches(\(left.sql), ?, \(flags)) = 1",
+      left.values + [.string(pattern)]
+    )
+  }
+
+  private static func checkExpression(
+    _ pattern: String,
+    of comparison: PredicateComparison
+  ) throws(StoreError) {
     do {
       _ = try RegularExpression(pattern, ignoresCase: false)
     } catch {
@@ -157,9 +169,5 @@ extension FetchCompiler {
         )
       )
     }
-    return SQLFragment(
-      "cordial_matches(\(left.sql), ?, \(flags)) = 1",
-      left.values + [.string(pattern)]
-    )
   }
 }

@@ -78,7 +78,7 @@ package final class StoreReader {
   }
 
   /// Sets what is called between SQLite's instructions, and may wait; nil for nothing.
-  func whenChecked(_ body: (() -> Void)?) { queue.progress.whenChecked = body }
+  package func whenChecked(_ body: (() -> Void)?) { queue.progress.whenChecked = body }
 
   package var model: Model { facts.model }
   package var generation: UInt32 { facts.generation }
@@ -152,22 +152,24 @@ package final class StoreReader {
     _ body: (StoreSnapshot) throws -> Result
   ) throws -> Result {
     let newest = snapshot.head
-    try Self.reading {
-      try queue.use { _ in try past.hide(after: position.lastChange, of: newest) }
-    }
-    let head = HistoryHead(
-      number: position.commit,
-      mark: 0,
-      lastChange: position.lastChange,
-      lastLogged: position.lastChange,
-      mayDangle: try mayDangle(at: position.commit, before: newest)
-    )
+    let shown = past.hidden
     let result = Swift.Result {
-      try body(
+      try Self.reading {
+        try queue.use { _ in try past.hide(after: position.lastChange, of: newest) }
+      }
+      let head = HistoryHead(
+        number: position.commit,
+        mark: 0,
+        lastChange: position.lastChange,
+        lastLogged: position.lastChange,
+        mayDangle: try mayDangle(at: position.commit, before: newest)
+      )
+      return try body(
         StoreSnapshot(reader: self, log: log, head: head, hidesUnsealedChanges: false)
       )
     }
-    try Self.reading { try queue.use { _ in try past.showAll() } }
+    // The snapshot continues, whatever has stopped its earlier state.
+    try Self.reading { try queue.use { _ in try past.restore(shown) } }
     return try result.get()
   }
 
@@ -175,7 +177,7 @@ package final class StoreReader {
   fileprivate var interruption: Interruption? { queue.progress.interruption }
 
   fileprivate func stopping<Result>(
-    by interruption: Interruption,
+    by interruption: Interruption?,
     _ body: () throws -> Result
   ) throws -> Result {
     try queue.progress.stopping(by: interruption, body)
@@ -447,12 +449,12 @@ extension StoreSnapshot {
   /// Runs a body whose statements another interruption stops than those of the whole snapshot.
   ///
   /// - Parameters:
-  ///   - interruption: The interruption.
+  ///   - interruption: The interruption; nil for that of the whole snapshot.
   ///   - body: Reads the snapshot, which stays valid where the body is stopped.
   /// - Returns: The result of the body.
   /// - Throws: `Interrupted`; the errors of the body.
   package func stopping<Result>(
-    by interruption: Interruption,
+    by interruption: Interruption?,
     _ body: () throws -> Result
   ) throws -> Result {
     try reader.stopping(by: interruption, body)
