@@ -85,8 +85,8 @@ package final class ProgressHandler: @unchecked Sendable {
   ///   - interruption: The interruption; nil for none.
   ///   - body: Uses the connection.
   /// - Returns: The result of the body.
-  /// - Throws: `Interrupted` where the body had to end, and fails or has read rows of which some
-  ///   were not compared; the errors of the body.
+  /// - Throws: `Interrupted` where the interruption stopped a statement, or had a collation skip a
+  ///   comparison; the errors of the body.
   package func stopping<Result>(
     by interruption: Interruption?,
     _ body: () throws -> Result
