@@ -114,7 +114,7 @@ package final class PastTables {
     }
   }
 
-  /// Hides what was hidden before, in the same transaction, whatever has to end.
+  /// Hides again what was hidden before, in the same transaction; no interruption ends this.
   ///
   /// - Parameter former: What `hidden` was; nil for nothing.
   /// - Throws: `SQLiteError`.

@@ -54,7 +54,7 @@ package final class ProgressHandler: @unchecked Sendable {
   /// A long loop inside one call of a function looks at this.
   package var isStopped: Bool { effective?.reason != nil }
 
-  /// What stops the statements at the moment; nil for nothing, also inside `withoutStopping`.
+  /// What stops the statements at the moment; nil where nothing does, as inside `withoutStopping`.
   package var effective: Interruption? { isSuspended ? nil : interruption }
 
   /// Throws where the work on the connection has to end, also inside `withoutStopping`.

@@ -345,8 +345,8 @@ extension Service {
 
   /// Reports the pending changes of a connection, whatever its period.
   ///
-  /// Requests that take long are read alone, and brought to the newest commit after that. Where
-  /// commits follow each other faster, this goes on until the time of the request is over.
+  /// Observed requests that take long are read alone, and then brought to the newest commit. Where
+  /// commits follow each other faster, this goes on until the time limit of `observe/flush`.
   private func flush(_ number: Int, _ completion: @escaping @Sendable ((any Error)?) -> Void) {
     guard let session = sessions[number], session.observed.position != nil,
       let position = observing.position
