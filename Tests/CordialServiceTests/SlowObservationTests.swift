@@ -1,7 +1,9 @@
 import CordialService
 import Dispatch
+import Foundation
 import JSON
 import PersistentStore
+import Synchronization
 import TestStores
 import Testing
 
@@ -125,6 +127,41 @@ import Testing
         message["updates"]?.array?.first?["insert"]?.array ?? []
       }.compactMap { $0["object"]?["values"]?["title"]?.string }
       #expect(titles == ["x"])
+      try host.close()
+    }
+  }
+}
+
+@Suite struct `An observed request with values that a function computes` {
+  /// Functions of the program take as long as they want, so the loop never calls one.
+  // Evidence: P-084c
+  @Test(arguments: [
+    #"{"entity":"Task","select":["slow"]}"#,
+    #"{"entity":"Task","sort":["slow"]}"#,
+    #"{"ids":["Task/p1"],"select":["slow"]}"#,
+  ])
+  func `is read on a thread of the store`(fetch: String) async throws {
+    try await onOwnThread {
+      let threads = Mutex<Set<ObjectIdentifier>>([])
+      var options = ServiceHost.Options()
+      options.computedValues = [
+        "slow": { object in
+          threads.withLock { _ = $0.insert(ObjectIdentifier(Thread.current)) }
+          return object.values["title"] ?? .null
+        }
+      ]
+      let host = try ServiceHost(model: computedModel, options)
+      let (peer, writer) = (HostPeer(host), HostPeer(host))
+      _ = try writer.call("save", insertTask("b"))
+      _ = try peer.call("observe", #"{"fetch":\#(fetch)}"#)
+      threads.withLock { $0 = [] }
+      let update = #"{"update":[{"id":"Task/p1","values":{"title":"a"}}]}"#
+      _ = try writer.call("save", update)
+      _ = try peer.call("observe/flush", "{}")
+      #expect(peer.changes.count == 1)
+      let called = threads.withLock { $0 }
+      #expect(!called.isEmpty)
+      #expect(!called.contains(ObjectIdentifier(Thread.current)))
       try host.close()
     }
   }

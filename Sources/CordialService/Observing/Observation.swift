@@ -73,12 +73,14 @@ enum ObservedPlan: Sendable {
     }
   }
 
-  /// Whether rows have values of other objects.
-  var readsRelated: Bool {
+  /// Whether a row is one look-up by key: it has no values of other objects, and none that
+  /// functions of the program compute, which may take long.
+  var isLookedUpByKey: Bool {
     switch self {
-    case .objects(_, let plans): plans.values.contains { !$0.related.isEmpty }
-    case .rows(let plan): !plan.relatedNames.isEmpty
-    case .count, .values, .history, .search: false
+    case .objects(_, let plans):
+      plans.values.allSatisfy { $0.related.isEmpty && !$0.callsProgram }
+    case .rows(let plan): plan.relatedNames.isEmpty && !plan.callsProgram
+    case .count, .values, .history, .search: true
     }
   }
 }

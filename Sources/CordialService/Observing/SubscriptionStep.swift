@@ -207,7 +207,7 @@ struct SubscriptionStep: Sendable {
     head.lastChange - laggard.position.lastChange <= Int64(Self.lookUpsMax)
       && laggard.pending.allSatisfy { pending in
         guard let observation = registry.observation(pending.observation) else { return true }
-        return !observation.plan.readsRelated && !observation.request.includesBefore
+        return observation.plan.isLookedUpByKey && !observation.request.includesBefore
           && !observation.request.explains && observation.request.include.isEmpty
       }
   }
@@ -287,7 +287,7 @@ extension SubscriptionRegistry.Affected {
 
   /// Returns whether the update needs only a few look-ups by key.
   fileprivate func isSmall(_ verdict: Verdict) -> Bool {
-    guard !observation.plan.readsRelated, !observation.request.includesBefore,
+    guard observation.plan.isLookedUpByKey, !observation.request.includesBefore,
       !observation.request.explains, observation.request.include.isEmpty
     else { return false }
     let result = observation.result

@@ -168,7 +168,8 @@ struct FetchCompiler {
       valueNames: valueNames,
       related: relatedKinds,
       relatedReads: relatedReads.mapEntities { model.entity($0).familyPosition.concreteEntities },
-      relatedNames: relatedNames
+      relatedNames: relatedNames,
+      callsProgram: !computedColumns.isEmpty
     )
   }
 

@@ -56,6 +56,9 @@ package final class FetchPlan: Sendable {
   package let relatedReads: RelatedReads
   /// The names of the selected values that read a property of another object.
   package let relatedNames: Set<String>
+  /// Whether functions of the program compute a value of the rows or of the order, or decide which
+  /// objects match.
+  package let callsProgram: Bool
 
   /// The numbers of the entities whose objects the fetch returns.
   package var resultEntities: [Int] {
@@ -114,7 +117,8 @@ package final class FetchPlan: Sendable {
     valueNames: [String: Set<String>],
     related: [Int: Set<String>],
     relatedReads: RelatedReads,
-    relatedNames: Set<String>
+    relatedNames: Set<String>,
+    callsProgram: Bool
   ) {
     self.request = request
     self.model = model
@@ -142,5 +146,6 @@ package final class FetchPlan: Sendable {
     self.related = related
     self.relatedReads = relatedReads
     self.relatedNames = relatedNames
+    self.callsProgram = callsProgram
   }
 }
