@@ -139,6 +139,7 @@ package actor Service {
     let service = Self.serviceCount.add(1, ordering: .relaxed).newValue
     leaseName = "\(facts.process) \(service)"
     loopReader = try store.makeReader()
+    try loopReader.limitToLoop()
     searches = SearchThreads(store: store, index: index)
     countIndex()
     _ = index.whenAdvanced { [weak self] in

@@ -8,6 +8,8 @@ extension StoreWriter {
   static let changesAtOnceMax = 8
   /// The maximum number of bytes of their values.
   static let bytesAtOnceMax = 4096
+  /// The maximum number of bytes of a value that the save reads or writes.
+  private static let valueBytesMax = StoreReader.loopValueBytesMax
 
   /// Performs a save unless it may take long.
   ///
@@ -32,7 +34,9 @@ extension StoreWriter {
         try setDurability(false, db)
         writeAheadLog.postponesCheckpoints = true
         db.setBusyMax(seconds: 0)
+        let valueBytesMax = db.limitValues(bytesMax: Self.valueBytesMax)
         defer {
+          db.limitValues(bytesMax: valueBytesMax)
           db.setBusyMax(seconds: StoreConnection.busySecondsMax)
           writeAheadLog.postponesCheckpoints = false
         }
@@ -45,7 +49,7 @@ extension StoreWriter {
       }
     } catch is UnsealedChanges {
       return nil
-    } catch let error as SQLiteError where [.busy, .interrupted].contains(error.code) {
+    } catch let error as SQLiteError where [.busy, .interrupted, .tooBig].contains(error.code) {
       return nil
     } catch {
       return .failure(StoreError(any: error))

@@ -146,6 +146,23 @@ package final class ProgressHandler: @unchecked Sendable {
 }
 
 extension SQLiteConnection {
+  /// Limits the length of the values that statements read and write.
+  ///
+  /// A statement that meets a longer value fails with the code `tooBig`, before it reads the value.
+  ///
+  /// - Parameter bytesMax: The maximum length, in bytes.
+  /// - Returns: The limit before.
+  @discardableResult
+  package func limitValues(bytesMax: Int) -> Int {
+    Int(
+      unsafe sqlite3_limit(
+        database.sqliteConnection,
+        SQLITE_LIMIT_LENGTH,
+        Int32(clamping: bytesMax)
+      )
+    )
+  }
+
   /// Sets the time that a statement waits for the lock of another connection, in seconds.
   package func setBusyMax(seconds: Double) {
     unsafe sqlite3_busy_timeout(database.sqliteConnection, Int32(seconds * 1000))

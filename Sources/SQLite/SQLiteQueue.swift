@@ -19,7 +19,7 @@ package final class SQLiteQueue: Sendable {
     package var isScratch = false
     /// The maximum size of a text, of a blob and of a row, in bytes; SQLite's own maximum is a
     /// billion bytes.
-    package var valueBytesMax: Int32 = 1_000_000_000
+    package var valueBytesMax = 1_000_000_000
     /// Whether the triggers of the file fire.
     package var firesTriggers = true
     /// Whether SQL cannot damage the file deliberately; the writer of an index writes to FTS5's
@@ -71,11 +71,7 @@ package final class SQLiteQueue: Sendable {
         progress: progress
       )
       progress.install(on: connection)
-      _ = unsafe sqlite3_limit(
-        database.sqliteConnection,
-        SQLITE_LIMIT_LENGTH,
-        options.valueBytesMax
-      )
+      connection.limitValues(bytesMax: options.valueBytesMax)
       try connection.distrustSchema(
         firesTriggers: options.firesTriggers,
         isDefensive: options.isDefensive

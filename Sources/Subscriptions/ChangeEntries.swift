@@ -1,4 +1,5 @@
 import CordialValues
+import ObjectModel
 
 /// The changes of a change set with their rows, numbered, for many requests.
 struct ChangeEntries {
@@ -11,6 +12,11 @@ struct ChangeEntries {
   private(set) var shapeCount = 0
   /// The numbers of the changes of each entity.
   private(set) var ranges: [Int: Range<Int>] = [:]
+  /// The cost of a comparison with one row, as a multiple of that with a row of short texts.
+  private(set) var weight = 1
+
+  /// The length of a text whose comparison costs as much as the rest of its row, in bytes.
+  private static let textBytesOfWeight = 256
 
   private struct Shape: Hashable {
     let kind: ObjectChange.Kind
@@ -36,7 +42,11 @@ struct ChangeEntries {
         known[shape] = number
         shapes.append(number)
       }
-      self.rows.append(rows[change.key])
+      let row = rows[change.key]
+      self.rows.append(row)
+      for table in [row?.before?.table, row?.after?.table] {
+        weight = max(weight, 1 + (table?.longestText ?? 0) / Self.textBytesOfWeight)
+      }
       let first = ranges[change.key.entity]?.lowerBound ?? index
       ranges[change.key.entity] = first..<index + 1
     }

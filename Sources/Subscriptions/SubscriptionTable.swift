@@ -264,7 +264,7 @@ package struct SubscriptionTable: Sendable {
     for (entity, range) in changes.ranges {
       affected.formUnion(byEntity[entity] ?? [])
       if let fetches = compared[entity] {
-        let pairCount = fetches.numbers.count * changes.changes.count
+        let pairCount = fetches.numbers.count * changes.changes.count * changes.weight
         if changes.ranges.count == 1, pairCount <= Self.earlyMax {
           fetches.each(with: changes) { number, isOutside in
             if isOutside { unaffected.append(number) } else { affected.insert(number) }
@@ -389,9 +389,10 @@ package struct ChangeComparison {
     (concerned, unaffected) = table.concerned(by: entries)
   }
 
-  /// The number of pairs of a request and a change that are compared at most.
+  /// The number of pairs of a request and a change that are compared at most; a pair with a long
+  /// text counts as several.
   package var pairCount: Int {
-    concerned.reduce(0) { $0 + ($1.candidates?.count ?? entries.changes.count) }
+    entries.weight * concerned.reduce(0) { $0 + ($1.candidates?.count ?? entries.changes.count) }
   }
 
   /// Returns the effect of the changes on a request.

@@ -96,6 +96,25 @@ private func becomesIdle(_ store: TestStore, source: Int = 1) async throws {
     #expect(try store.rows("SELECT count(*) FROM Task") == ["9"])
   }
 
+  // Evidence: P-060a
+  @Test func `is refused where the object has a long value, which the queue keeps`() async throws {
+    let store = try await makeStore()
+    let long = String(repeating: "é", count: StoreReader.loopValueBytesMax)
+    let insert = #"{"insert":[{"id":"Task/t1","values":{"title":"\#(long)"}}]}"#
+    _ = try await store.outcome(request(insert))
+    try await becomesIdle(store)
+    let update = #"{"update":[{"id":"Task/p1","values":{"n":5}}],"durability":"normal"}"#
+    #expect(try store.store.saveAtOnce(request(update)) == nil)
+    _ = try await store.outcome(request(update))
+    #expect(try store.lines("Task n") == ["Task/p1 v2 n=5"])
+    try await becomesIdle(store)
+    // The connection reads and writes long values after that, too.
+    _ = try await store.outcome(
+      request(#"{"update":[{"id":"Task/p1","values":{"title":"\#(long)x"}}]}"#)
+    )
+    #expect(try store.rows("SELECT length(title) FROM Task") == ["\(long.count + 1)"])
+  }
+
   /// The queue commits the saves of several sources together.
   @Test func `is refused to another source than that of the last save`() async throws {
     let store = try await makeStore()

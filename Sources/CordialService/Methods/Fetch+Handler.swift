@@ -76,28 +76,36 @@ extension Service {
     return token
   }
 
+  /// The length up to which the loop writes a response, in bytes.
+  private static let loopBytesMax = 1 << 20
+
   /// Fetches objects by ID on the loop, without a change of threads.
   ///
-  /// - Returns: The response, or nil if changes have to be sealed first, which the loop does not
-  ///   do.
+  /// - Returns: The response; nil where changes have to be sealed first, where a value is long, and
+  ///   where the objects are long together: the loop does not do that.
   private func fetchOnLoop(_ call: FetchCall, _ request: Request) throws -> MessageBytes? {
-    if let id = call.ids?.first, call.ids?.count == 1 {
-      var writer = JSONWriter(reserving: 1024)
-      MessageWriter.beginResult(request.id, &writer)
-      if try FetchAnswer.write(id, loopReader, to: &writer) {
-        writer.raw("}")
-        return MessageBytes(writer)
-      }
-    }
     do {
+      if let id = call.ids?.first, call.ids?.count == 1 {
+        var writer = JSONWriter(reserving: 1024)
+        MessageWriter.beginResult(request.id, &writer)
+        if try FetchAnswer.write(id, loopReader, to: &writer) {
+          writer.raw("}")
+          return MessageBytes(writer)
+        }
+      }
       return try loopReader.snapshot { snapshot in
         var writer = JSONWriter(reserving: 1024)
         MessageWriter.beginResult(request.id, &writer)
-        try FetchAnswer.write(call, snapshot, bytesMax: limits.answerBytesMax, to: &writer)
+        let bytesMax = min(Self.loopBytesMax, limits.answerBytesMax)
+        try FetchAnswer.write(call, snapshot, bytesMax: bytesMax, to: &writer)
         writer.raw("}")
         return MessageBytes(writer)
       }
     } catch is UnsealedChanges {
+      return nil
+    } catch is LongValue {
+      return nil
+    } catch let error as StoreError where error.code == .limitExceeded {
       return nil
     }
   }

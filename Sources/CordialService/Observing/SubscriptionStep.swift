@@ -132,6 +132,7 @@ struct SubscriptionStep: Sendable {
       authors: try snapshot.lastCommits(after: from.commit)
     )
     var update = ObservationUpdate(snapshot: snapshot, limits: limits)
+    update.isOnLoop = isSmall
     update.isLimited = !isSmall
     update.rows = rows
     if verdicts.map({ $0.count > 1 }) ?? (concerned.count > 1) { update.shared = EncodedRows() }
@@ -319,8 +320,12 @@ private struct ObservationUpdate {
   /// The rows of the changed objects, as far as they were read.
   var rows: [ObjectKey: ChangedRow] = [:]
   var shared: EncodedRows?
+  /// Whether another thread repeats the step where it fails.
+  var isOnLoop = false
   /// Whether an observation that takes long is left out.
   var isLimited = false
+  /// The time that observations have taken that were left out, in seconds.
+  private var lostSeconds = 0.0
   /// The objects that were found of changed objects at the ends of paths, for all fetches.
   private var origins = RelatedOrigins()
 
@@ -356,7 +361,8 @@ private struct ObservationUpdate {
     isComplete: Bool,
     _ outcome: inout SubscriptionStep.Outcome
   ) throws {
-    let interruption = isLimited ? Interruption(secondsMax: candidate.stepSeconds(limits)) : nil
+    let interruption = isLimited ? Interruption(secondsMax: secondsMax(candidate)) : nil
+    let start = ContinuousClock.now
     do {
       let updated = try snapshot.stopping(by: interruption) {
         try update(candidate, verdict, from: from, changes, isComplete: isComplete)
@@ -367,7 +373,19 @@ private struct ObservationUpdate {
       origins = RelatedOrigins()
       if shared != nil { shared = EncodedRows() }
       outcome.postponed.append(candidate.number)
+      lostSeconds += start.duration(to: .now) / .seconds(1)
     }
+  }
+
+  /// The part of a second that every observation has, however many before it took long.
+  private static let leastSeconds = 0.001
+
+  /// Returns the time for which an observation may delay others.
+  ///
+  /// Many observations that take long delay them together by hardly more than one of them does.
+  private func secondsMax(_ candidate: SubscriptionRegistry.Affected) -> Double {
+    let own = candidate.stepSeconds(limits)
+    return min(own, max(Self.leastSeconds, 2 * own - lostSeconds))
   }
 
   /// Updates an observation.
@@ -449,7 +467,7 @@ private struct ObservationUpdate {
         )
       )
     } catch {
-      if error is UnsealedChanges { throw error }
+      if isOnLoop || error is UnsealedChanges { throw error }
       try snapshot.interruption?.check()
       let failure = StoreError(any: error)
       guard failure.code == .limitExceeded || failure.code == .internalError else { throw error }

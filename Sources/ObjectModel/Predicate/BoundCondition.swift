@@ -121,26 +121,11 @@ package struct BoundCondition: Sendable {
     // No text contains the empty one, begins with it or ends with it.
     if operand.isEmpty, [.contains, .begins, .ends].contains(sign) { return false }
     return switch sign {
-    case .contains: text.utf8.containsRun(operand.utf8)
+    case .contains: TextSearch.contains(text.utf8.span, operand.utf8.span) {}
     case .begins: text.utf8.starts(with: operand.utf8)
     case .ends: text.utf8.reversed().starts(with: operand.utf8.reversed())
     case .equal: text.utf8.elementsEqual(operand.utf8)
     case .notEqual: !text.utf8.elementsEqual(operand.utf8)
     }
-  }
-}
-
-extension String.UTF8View {
-  /// Returns whether a run of bytes occurs.
-  fileprivate func containsRun(_ other: String.UTF8View) -> Bool {
-    let (text, run) = (span, other.span)
-    guard run.count > 0, run.count <= text.count else { return false }
-    let first = run[0]
-    for start in 0...(text.count - run.count) where text[start] == first {
-      var index = 1
-      while index < run.count, text[start + index] == run[index] { index += 1 }
-      if index == run.count { return true }
-    }
-    return false
   }
 }

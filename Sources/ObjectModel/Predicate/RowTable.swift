@@ -8,6 +8,8 @@ package final class RowTable {
   package let columns: [String]
   private var values: [AttributeValue] = []
   private var count = 0
+  /// The length of the longest text, in bytes.
+  package private(set) var longestText = 0
   private var folded: [FoldedColumn] = []
 
   /// The texts of one column after one folding, as far as conditions have read them.
@@ -29,6 +31,7 @@ package final class RowTable {
   package func append(_ row: some Collection<AttributeValue>) -> RowValues {
     precondition(row.count == columns.count)
     values.append(contentsOf: row)
+    for value in row { longestText = max(longestText, value.textBytes) }
     count += 1
     return RowValues(table: self, index: count - 1)
   }
@@ -96,5 +99,17 @@ package struct RowValues {
   /// Whether another value is the same row of the same table.
   package func isSame(as other: RowValues) -> Bool {
     table === other.table && index == other.index
+  }
+}
+
+extension AttributeValue {
+  /// The length of a text or of binary data, in bytes; 0 for every other value.
+  package var textBytes: Int {
+    switch self {
+    case .string(let text), .decimal(let text), .uuid(let text), .uri(let text), .json(let text):
+      text.utf8.count
+    case .binary(let bytes): bytes.count
+    case .null, .integer, .double, .boolean, .date: 0
+    }
   }
 }

@@ -19,7 +19,7 @@ package final class StoreReader {
   let facts: StoreFile.Facts
   /// The SQL of the plans that the reader compiled.
   let planTexts = SQLTexts()
-  private let queue: SQLiteQueue
+  let queue: SQLiteQueue
   private let files: OpenedFiles
   private let log: HistoryLog
   let commits: CommitTable
@@ -39,6 +39,8 @@ package final class StoreReader {
   private var sortsWholly = TextCache<Bool>(countMax: 256, bytesMax: 1 << 20)
   private let unindexed: UnindexedSorts
   private let used: UsedIndexes
+  /// Whether an event loop uses the reader.
+  var isOnLoop = false
   /// The number of statements that snapshots have run on this connection.
   package private(set) var statementCount = 0
 
@@ -218,7 +220,8 @@ package final class StoreReader {
     let result: Result
     do {
       result = try queue.progress.stopping(by: interruption) {
-        try body(try Self.reading { try readHead() })
+        let head = try Self.reading { try readHead() }
+        return try limitingValues { try body(head) }
       }
     } catch {
       // SQLite rolls the transaction back itself after some errors, such as those of the disk.
@@ -291,7 +294,7 @@ package final class StoreReader {
     let row = lookUp.row
     defer { row.reset() }
     row.bind(object, at: 1)
-    guard try row.step() else { return false }
+    guard try limitingValues({ try row.step() }) else { return false }
     if row.dataVersion != known?.version { _ = try readHead() }
     // Until the next snapshot, the views may still show tables without changes that are sealed now.
     guard let known, known.head.isSealed, !past.isHiding,

@@ -1,7 +1,7 @@
 import CUnicode
 
 /// A search for a part of a text, byte by byte.
-enum TextSearch {
+package enum TextSearch {
   /// The number of bytes that are searched between two checks.
   private static let pieceBytes = 1 << 20
 
@@ -14,11 +14,11 @@ enum TextSearch {
   /// - Returns: Whether the text contains the part.
   /// - Throws: The error of the check.
   /// - Complexity: Linear in both lengths.
-  static func contains(
+  package static func contains(
     _ text: Span<UInt8>,
     _ part: Span<UInt8>,
     _ check: () throws -> Void
-  ) throws -> Bool {
+  ) rethrows -> Bool {
     guard !part.isEmpty else { return false }
     // Pieces overlap, and each is longer than the part, so that the whole stays linear.
     let piece = max(pieceBytes, 4 * part.count)
