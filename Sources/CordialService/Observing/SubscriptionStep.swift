@@ -124,8 +124,6 @@ struct SubscriptionStep: Sendable {
       }
       verdicts = small
     }
-    registry.countComparison(with: concerned.lazy.map(\.number))
-    registry.countComparison(with: comparison.unaffected)
     var outcome = Outcome(
       token: snapshot.token,
       position: head.position,
@@ -167,6 +165,9 @@ struct SubscriptionStep: Sendable {
     update.shared = nil
     for candidate in stragglers { try update.run(candidate, &outcome) }
     try catchUp(affected + stragglers, changes, snapshot, &outcome)
+    // A step that fails is repeated.
+    registry.countComparison(with: concerned.lazy.map(\.number))
+    registry.countComparison(with: comparison.unaffected)
     return outcome
   }
 
@@ -382,7 +383,7 @@ private struct ObservationUpdate {
 
   /// Returns the time for which an observation may delay others.
   ///
-  /// Many observations that take long delay them together by hardly more than one of them does.
+  /// Many observations that take long delay them together by little more than two of them do.
   private func secondsMax(_ candidate: SubscriptionRegistry.Affected) -> Double {
     let own = candidate.stepSeconds(limits)
     return min(own, max(Self.leastSeconds, 2 * own - lostSeconds))
