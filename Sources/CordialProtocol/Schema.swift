@@ -112,9 +112,11 @@ extension Schema {
   }
 
   private func mismatch(_ value: JSONValue, _ choices: [Schema]) -> Mismatch? {
-    for choice in choices where choice.mismatch(value) == nil { return nil }
     let same = choices.first { $0.kindMatches(value) }
-    return same?.mismatch(value) ?? Mismatch("wants \(words), found \(value.kind)")
+    let mismatch = same?.mismatch(value)
+    if same != nil, mismatch == nil { return nil }
+    for choice in choices where choice.mismatch(value) == nil { return nil }
+    return mismatch ?? Mismatch("wants \(words), found \(value.kind)")
   }
 
   /// Checks the members of an object against its fields.

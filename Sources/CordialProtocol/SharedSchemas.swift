@@ -140,7 +140,7 @@ package enum WriteFields {
       throw RPCError(
         .invalidParams,
         "\(method): transaction is a UUID, as 0b1f7a52-6d0e-4f5c-9a57-3c8f0e1d2b4a, "
-          + "not \"\(text.prefix(100))\""
+          + "not \"\(text.excerpt)\""
       )
     }
     return uuid

@@ -9,6 +9,14 @@ struct Turn {
   /// Whether a save was performed in the turn: the next ones are left to the writer's thread, so
   /// that the turn stays short.
   var hasSaved = false
+  /// The number of requests that have started in the turn.
+  var startCount = 0
+  /// The sessions whose requests start in the next turn.
+  var waitingSessions: Set<Int> = []
+
+  /// The number of requests after which a turn ends, so that other peers are heard: some
+  /// milliseconds of look-ups by key.
+  static let startsMax = 256
 }
 
 /// Turns: state changes first, then what follows from them, then their effects.
@@ -65,6 +73,16 @@ extension Service {
       let number = session.number
       onLoop { $0.becameWritable(session: number) }
     }
+    let waiting = turn.waitingSessions
+    if !waiting.isEmpty {
+      onLoop { service in
+        for session in waiting.sorted().compactMap({ service.sessions[$0] }) {
+          service.markChanged(session)
+        }
+      }
+    }
+    turn.waitingSessions = []
+    turn.startCount = 0
     turn.hasSaved = false
     turn.isRunning = false
   }

@@ -14,6 +14,7 @@
 //    during a turn gets a turn of its own.
 
 import CordialProtocol
+import CordialValues
 import Interruptions
 import JSON
 package import JSONRPC
@@ -376,7 +377,7 @@ package actor Service {
     guard let method = MethodTable.method(named: name), method.isRequest else {
       let error = RPCError(
         .methodNotFound,
-        "There is no method \(name.prefix(100))",
+        "There is no method \(name.excerpt)",
         data: ["hint": "rpc.discover lists all methods"]
       )
       return answer(MessageWriter.error(id, error), at: slot, session)
@@ -442,6 +443,11 @@ package actor Service {
   func startRequests(_ session: Session) {
     // While a peer does not read its responses, its other requests wait.
     while session.isWritable, !waitsForPendingChanges(session), var request = session.queue.next {
+      guard turn.startCount < Turn.startsMax else {
+        turn.waitingSessions.insert(session.number)
+        return
+      }
+      turn.startCount += 1
       do throws(RPCError) {
         guard try admit(&request, session) else { return }
       } catch {

@@ -161,3 +161,10 @@ package enum Base64Text {
     }
   }
 }
+
+extension String {
+  /// The first hundred scalars of the text, for errors that quote what a peer has sent.
+  ///
+  /// One character may have a million scalars.
+  package var excerpt: String { String(String.UnicodeScalarView(unicodeScalars.prefix(100))) }
+}

@@ -16,10 +16,13 @@ package enum RequestID: Sendable {
   case string(String)
   case null
 
+  /// The maximum length of a text, in bytes: each request is compared with the others that run.
+  package static let bytesMax = 1024
+
   package init?(_ value: JSONValue) {
     switch value {
     case .integer(let number): self = .integer(number)
-    case .string(let text): self = .string(text)
+    case .string(let text) where text.utf8.count <= Self.bytesMax: self = .string(text)
     case .null: self = .null
     default: return nil
     }
@@ -88,6 +91,9 @@ package enum Message: Sendable, Equatable {
       return
     }
     guard let id = RequestID(idValue) else {
+      guard idValue.string == nil else {
+        throw RPCError(.invalidRequest, "An id has at most \(RequestID.bytesMax) bytes")
+      }
       throw RPCError(.invalidRequest, "An id is a string, a 64-bit integer or null")
     }
     self = .request(id: id, method: name, params: params)

@@ -72,7 +72,10 @@ extension SaveRequest {
       inserts.count + updates.count + deletes.count <= StoreWriter.changesAtOnceMax
     else { return false }
     if case .named = mergePolicy { return false }
-    var bytes = 0
+    let names =
+      inserts.lazy.flatMap { [$0.id, $0.entity] } + (updates.map(\.id) + deletes.map(\.id))
+    var bytes = names.reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+    guard bytes <= StoreWriter.bytesAtOnceMax else { return false }
     for values in inserts.lazy.map(\.values) + updates.lazy.map(\.values) {
       for member in values {
         guard let size = Self.size(of: member.value) else { return false }

@@ -217,7 +217,7 @@ extension Interest {
       let touched =
         keys.count < set.changes.count
         ? Set(keys.lazy.filter { set.changes[$0] != nil })
-        : Set(keys).intersection(set.changes.keys)
+        : Set(set.changes.keys.lazy.filter(keys.contains))
       return touched.isEmpty ? .unaffected : .values(touched)
     case .fetch(let entities, let membership, _):
       var effect = FetchEffect(membership, entries, limits)
@@ -227,7 +227,10 @@ extension Interest {
         if let candidates {
           for index in candidates where range.contains(Int(index)) { effect.add(Int(index)) }
         } else {
-          for index in range where !effect.isUndecided { effect.add(index) }
+          for index in range {
+            effect.add(index)
+            guard !effect.isUndecided else { return .undecided }
+          }
         }
       }
       return effect.verdict
@@ -414,6 +417,10 @@ private struct FetchEffect {
         return
       }
       guard before != after else { return }
+      guard limits.membersMax > 0 else {
+        isUndecided = true
+        return
+      }
       difference.count += after ? 1 : -1
       difference.of = min(key, difference.of ?? key)
       return

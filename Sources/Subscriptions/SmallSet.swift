@@ -26,6 +26,14 @@ package struct SmallSet<Element: Hashable & Sendable>: Sendable, Sequence {
 
   package var isEmpty: Bool { count == 0 }
 
+  package func contains(_ element: Element) -> Bool {
+    switch storage {
+    case .none: false
+    case .one(let only): only == element
+    case .many(let elements): elements.contains(element)
+    }
+  }
+
   /// Adds an element; has no effect for one that the set contains.
   package mutating func insert(_ element: Element) {
     switch storage {

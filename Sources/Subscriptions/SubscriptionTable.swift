@@ -225,6 +225,29 @@ package struct SubscriptionTable: Sendable {
   /// request reads any more.
   package func columns(of entity: Int) -> [String] { columns[entity]?.names ?? [] }
 
+  /// Returns some changes that concern the same requests as all changes of a set, of which no rows
+  /// are known: those of observed objects, and of all others one of each kind of change.
+  ///
+  /// - Complexity: Linear in the change set.
+  package func representatives(of set: ChangeSet) -> ChangeSet {
+    struct Shape: Hashable {
+      let entity: Int
+      let kind: ObjectChange.Kind
+      let properties: Set<String>
+    }
+    var known: Set<Shape> = []
+    var last: Shape?
+    var reduced = set
+    reduced.changes = set.changes.filter { key, change in
+      guard byObject[key] == nil else { return true }
+      let shape = Shape(entity: key.entity, kind: change.kind, properties: change.properties)
+      guard shape != last else { return false }
+      last = shape
+      return known.insert(shape).inserted
+    }
+    return reduced
+  }
+
   /// Brings the indexes into the form in which they are searched.
   package mutating func prepare() {
     for index in byValue.values.indices { byValue.values[index].prepare() }

@@ -36,6 +36,23 @@ import Testing
   }
 
   // Evidence: P-018d
+  @Test func `with long IDs are fetched on a thread of the store`() async throws {
+    try await withHost { host in
+      let (peer, other) = (HostPeer(host), HostPeer(host))
+      _ = try peer.call("save", insertTask("b"))
+      let readers = try host.blockReaders()
+      let long = peer.send("fetch", #"{"ids":["Task/s\#(String(repeating: "a", count: 5000))"]}"#)
+      let short = other.send("fetch", #"{"ids":["Task/p1"]}"#)
+      try host.run(until: "the short one is answered") { other.answer(to: short) != nil }
+      #expect(peer.answer(to: long) == nil)
+      for reader in readers { reader.release() }
+      try host.settle()
+      // The entity has no identities.
+      #expect(peer.answer(to: long)?["error"] != nil)
+    }
+  }
+
+  // Evidence: P-018d
   @Test func `that are long together are fetched on a thread of the store`() async throws {
     try await withHost { host in
       let peer = HostPeer(host)

@@ -32,6 +32,13 @@ import Testing
     }
   }
 
+  // Evidence: P-016a
+  @Test func `an id has a limited length`() throws {
+    let longest = String(repeating: "a", count: RequestID.bytesMax)
+    try check(#"{"jsonrpc":"2.0","id":"\#(longest)","method":"a"}"#, "#\"\(longest)\" a null")
+    try check(#"{"jsonrpc":"2.0","id":"\#(longest)a","method":"a"}"#, nil)
+  }
+
   @Test func `params are an object, an array or nothing`() throws {
     for params in ["{}", "[]", "null", "[1,2]", "{\"a\":{}}"] {
       try check(#"{"jsonrpc":"2.0","id":1,"method":"a","params":\#(params)}"#, "#1 a \(params)")

@@ -96,6 +96,18 @@ private func becomesIdle(_ store: TestStore, source: Int = 1) async throws {
     #expect(try store.rows("SELECT count(*) FROM Task") == ["9"])
   }
 
+  @Test func `is refused where an ID is long`() async throws {
+    let store = try await makeStore()
+    let name = String(repeating: "a", count: 4100)
+    for save in [
+      #"{"insert":[{"id":"Task/t\#(name)"}]}"#, #"{"insert":[{"entity":"\#(name)"}]}"#,
+      #"{"update":[{"id":"Task/s\#(name)","values":{}}]}"#, #"{"delete":["Task/s\#(name)"]}"#,
+    ] {
+      let save = save.dropLast() + #","durability":"normal"}"#
+      #expect(try store.store.saveAtOnce(request(String(save))) == nil)
+    }
+  }
+
   // Evidence: P-060a
   @Test func `is refused where the object has a long value, which the queue keeps`() async throws {
     let store = try await makeStore()

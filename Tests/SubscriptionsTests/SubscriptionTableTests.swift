@@ -101,6 +101,70 @@ import Testing
     #expect(table.verdicts(on: set, [key: row]).map(\.number) == [5, 777])
   }
 
+  /// A dry run asks which requests its changes may concern, without their rows.
+  // Evidence: P-121b
+  @Test(arguments: Seeds.first(50))
+  func `find with a few changes what all of them concern`(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    var table = SubscriptionTable()
+    var counts: Set<Int> = []
+    let names = ["a", "b", "c", "d"]
+    for number in 0..<40 {
+      let entity = random.below(3)
+      let read = Set(names.filter { _ in random.oneIn(3) })
+      let related = random.oneIn(4) ? [random.below(3): read] : [:]
+      if random.oneIn(3) {
+        let keys = (0..<3).map { _ in
+          ObjectKey(entity: entity, object: Int64(random.below(60)))
+        }
+        let awaited: Set<Int> = random.oneIn(4) ? [entity] : []
+        table.set(.objects(SmallSet(keys), related: related, awaited: awaited), for: number)
+        continue
+      }
+      let isCount = random.oneIn(4)
+      if isCount { counts.insert(number) }
+      table.set(
+        .fetch(
+          entities: [entity],
+          Interest.Membership(
+            read,
+            order: Set(read.filter { _ in random.oneIn(2) }),
+            condition: random.oneIn(3) ? .constant(true) : Self.condition(&random, depth: 2),
+            ignoresValues: random.oneIn(2),
+            isCount: isCount
+          ),
+          related: related
+        ),
+        for: number
+      )
+    }
+    var set = ChangeSet(from: 0, through: 1)
+    let kinds = random.oneIn(2) ? [ObjectChange.Kind.update] : [.insert, .update, .delete]
+    for _ in 0..<random.below(200) {
+      set.add(
+        ObjectChange(
+          key: ObjectKey(entity: random.below(3), object: Int64(random.below(100))),
+          kind: random.pick(kinds),
+          properties: Set(names.filter { _ in random.oneIn(3) })
+        )
+      )
+    }
+    let few = table.representatives(of: set)
+    #expect(few.changes.allSatisfy { set.changes[$0.key] == $0.value })
+    func affected(_ set: ChangeSet, _ limits: VerdictLimits) -> Set<Int> {
+      let comparison = ChangeComparison(set, [:], with: table)
+      return Set(
+        comparison.concerned.filter { comparison.verdict(on: $0, limits) != .unaffected }
+          .map(\.number)
+      )
+    }
+    let all = affected(set, VerdictLimits())
+    let found = affected(few, VerdictLimits(membersMax: 0, valuesMax: 0))
+    // A number stays the same where as many objects enter as leave.
+    #expect(all.subtracting(found).isEmpty, "\(Seeds.repeating(seed))")
+    #expect(found.subtracting(all).isSubset(of: counts), "\(Seeds.repeating(seed))")
+  }
+
   private static func value(_ random: inout SplitMix64) -> AttributeValue {
     switch random.below(8) {
     case 0: .null

@@ -293,7 +293,7 @@ final class MockConnection: Sendable {
     let request: JSONValue = ["method": .string(method), "params": params]
     return RPCError(
       code: ErrorName.unknownEntity.code,
-      message: "The mock has no result of \(method.prefix(100)) with these params",
+      message: "The mock has no result of \(method.excerpt) with these params",
       data: [
         "code": .string("unknownEntity"),
         "hint": .string("Add to the results of its script: \(request.text.prefix(500))"),

@@ -1,3 +1,4 @@
+import CordialValues
 package import JSON
 package import JSONRPC
 
@@ -96,7 +97,7 @@ package struct FetchCall: Call {
     }
     if let name = params["template"]?.string {
       guard let stored = template(name) else {
-        throw RPCError(.invalidParams, "fetch: the model has no template \(name.prefix(100))")
+        throw RPCError(.invalidParams, "fetch: the model has no template \(name.excerpt)")
       }
       members.removeAll { $0.name == "template" }
       let sent = Set(members.map(\.name))
@@ -110,7 +111,7 @@ package struct FetchCall: Call {
     guard let select = selection(name, whole["entity"]?.string ?? "") else {
       throw RPCError(
         .invalidParams,
-        "fetch: the model has no value \(name.prefix(100)) of that entity"
+        "fetch: the model has no value \(name.excerpt) of that entity"
       )
     }
     return .object(members.filter { $0.name != "value" } + [JSONMember("select", select)])

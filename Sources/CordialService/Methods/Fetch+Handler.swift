@@ -10,15 +10,22 @@ extension Service {
   /// The maximum number of objects that are looked up by key on the loop.
   private static let loopObjectsMax = 16
 
+  /// The maximum length of their IDs together, in bytes.
+  private static let loopIDBytesMax = 4096
+
   /// Returns whether params of a fetch name so few objects that they are looked up on the loop.
   static func namesFewObjects(_ params: JSONValue) -> Bool {
     guard let ids = params["ids"]?.array else { return false }
-    return ids.count <= loopObjectsMax
+    return areFew(ids.lazy.map { $0.string ?? "" })
       && ["select", "at", "asOf", "include"].allSatisfy { params[$0] == nil }
   }
 
+  private static func areFew(_ ids: some Collection<String>) -> Bool {
+    ids.count <= loopObjectsMax && ids.reduce(0) { $0 + $1.utf8.count } <= loopIDBytesMax
+  }
+
   func fetch(_ call: FetchCall, _ request: Request) throws {
-    if let ids = call.ids, ids.count <= Self.loopObjectsMax, call.select == nil, call.at == nil,
+    if let ids = call.ids, Self.areFew(ids), call.select == nil, call.at == nil,
       call.asOf == nil, call.include.isEmpty,
       let message = try fetchOnLoop(call, request)
     {
@@ -71,7 +78,7 @@ extension Service {
   /// - Throws: `RPCError` with the code `invalidParams` for a text that is not a token.
   private func token(_ text: String, _ request: Request) throws(RPCError) -> StoreToken {
     guard let token = StoreToken(text) else {
-      throw RPCError(.invalidParams, "\(request.method.name): \"\(text)\" is not a token")
+      throw RPCError(.invalidParams, "\(request.method.name): \"\(text.excerpt)\" is not a token")
     }
     return token
   }

@@ -67,7 +67,7 @@ extension Service {
 
   private static func token(_ text: String, _ method: String) throws(RPCError) -> StoreToken {
     guard let token = StoreToken(text) else {
-      throw RPCError(.invalidParams, "\(method): \"\(text.prefix(100))\" is not a token")
+      throw RPCError(.invalidParams, "\(method): \"\(text.excerpt)\" is not a token")
     }
     return token
   }
@@ -99,7 +99,7 @@ extension Service {
       guard let time = DateText.milliseconds(before) else {
         throw RPCError(
           .invalidParams,
-          "history/purge: \"\(before.prefix(100))\" is neither a token nor a date"
+          "history/purge: \"\(before.excerpt)\" is neither a token nor a date"
         )
       }
       return [.time(time)]

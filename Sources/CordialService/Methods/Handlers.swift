@@ -44,7 +44,7 @@ extension Service {
     },
     ObjectIdentifier(ListSubscriptionsCall.method): {
       _ = try ListSubscriptionsCall.read($2.params)
-      try $0.listSubscriptions($2)
+      $0.listSubscriptions($2)
     },
     ObjectIdentifier(FlushCall.method): {
       _ = try FlushCall.read($2.params)

@@ -31,7 +31,7 @@ private enum HistoryStart {
     } else {
       throw RPCError(
         .invalidParams,
-        "history: \"\(text.prefix(100))\" is neither a token nor a date"
+        "history: \"\(text.excerpt)\" is neither a token nor a date"
       )
     }
   }

@@ -2,47 +2,77 @@ import CordialProtocol
 import CordialValues
 import JSON
 import JSONRPC
+import ObjectModel
 import PersistentStore
 
-extension Service {
-  /// Answers `observe/list`.
-  ///
-  /// - Throws: `JSONError`.
-  func listSubscriptions(_ request: Request) throws {
-    let observations = observing.registry.all()
-    var list: [JSONValue] = []
-    for session in sessions.values.sorted(by: { $0.number < $1.number }) {
-      for subscription in session.observed.subscriptions {
-        guard let (observation, costs) = observations[subscription.observation] else { continue }
-        list.append(try json(subscription, of: session, observation, costs))
-      }
-    }
-    finish(request, result: ["subscriptions": .array(list)])
-  }
+/// A subscription, as `observe/list` shows it.
+private struct ListedSubscription: Sendable {
+  let connection: Int
+  let name: String
+  let key: String?
+  let observation: Observation
+  let costs: ObservationCosts
 
-  private func json(
-    _ subscription: LiveSubscription,
-    of session: Session,
-    _ observation: Observation,
-    _ costs: ObservationCosts
-  ) throws -> JSONValue {
+  func write(in model: Model, to writer: inout JSONWriter) {
     var members = [
-      JSONMember("connection", .integer(Int64(session.number))),
-      JSONMember("subscription", .string(subscription.name)),
+      JSONMember("connection", .integer(Int64(connection))),
+      JSONMember("subscription", .string(name)),
     ]
-    if let key = subscription.key { members.append(JSONMember("key", .string(key))) }
-    members += [
-      JSONMember("request", try JSONParser.parse(Array(observation.request.text.utf8).span)),
+    if let key { members.append(JSONMember("key", .string(key))) }
+    writer.raw("{")
+    Self.write(members, to: &writer)
+    writer.raw(",\"request\":")
+    writer.raw(string: observation.request.text)
+    writer.raw(",")
+    members = [
       JSONMember("mode", .string(observation.request.mode.rawValue)),
       JSONMember("matching", .string(observation.matching.rawValue)),
       JSONMember("rows", .integer(Int64(observation.result.elementCount))),
       JSONMember("bytes", .integer(Int64(observation.bytes))),
     ]
     members += costs.members
-    if let last = costs.last {
-      members.append(JSONMember("last", last.json(in: store.model)))
+    if let last = costs.last { members.append(JSONMember("last", last.json(in: model))) }
+    Self.write(members, to: &writer)
+    writer.raw("}")
+  }
+
+  private static func write(_ members: [JSONMember], to writer: inout JSONWriter) {
+    for (index, member) in members.enumerated() {
+      if index > 0 { writer.raw(",") }
+      writer.string(member.name)
+      writer.raw(":")
+      writer.value(member.value)
     }
-    return .object(members)
+  }
+}
+
+extension Service {
+  /// Answers `observe/list`, of which a thread of the store writes the response.
+  func listSubscriptions(_ request: Request) {
+    let observations = observing.registry.all()
+    let listed = sessions.values.sorted { $0.number < $1.number }.flatMap { session in
+      session.observed.subscriptions.compactMap { subscription -> ListedSubscription? in
+        guard let (observation, costs) = observations[subscription.observation] else { return nil }
+        return ListedSubscription(
+          connection: session.number,
+          name: subscription.name,
+          key: subscription.key,
+          observation: observation,
+          costs: costs
+        )
+      }
+    }
+    let bytesMax = limits.answerBytesMax
+    read(request) { snapshot, writer in
+      writer.raw("{\"subscriptions\":[")
+      for (index, subscription) in listed.enumerated() {
+        if index > 0 { writer.raw(",") }
+        writer.splitIfLong()
+        try StoreSnapshot.check(writer, bytesMax)
+        subscription.write(in: snapshot.model, to: &writer)
+      }
+      writer.raw("]}")
+    }
   }
 
   /// The sums of all observations, for `status`.

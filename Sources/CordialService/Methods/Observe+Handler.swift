@@ -19,7 +19,7 @@ extension Service {
   private func register(_ call: ObserveCall, _ session: Session, _ request: Request) throws {
     let since = try call.since.map { text throws(RPCError) in
       guard let token = StoreToken(text) else {
-        throw RPCError(.invalidParams, "observe: \"\(text.prefix(100))\" is not a token")
+        throw RPCError(.invalidParams, "observe: \"\(text.excerpt)\" is not a token")
       }
       return token
     }
@@ -215,7 +215,7 @@ extension Service {
     guard let number, session.observed.index(of: number) != nil else {
       throw RPCError(
         code: ErrorName.unknownSubscription.code,
-        message: "This connection has no subscription \(call.subscription.prefix(100))",
+        message: "This connection has no subscription \(call.subscription.excerpt)",
         data: ["code": "unknownSubscription"]
       )
     }

@@ -117,7 +117,7 @@ extension Service {
     let known = SaveRequest.MergePolicy.standard.map(\.0) + store.mergePolicies.sorted()
     throw RPCError(
       .invalidParams,
-      "There is no merge policy \(name.prefix(100)); known are \(known.joined(separator: ", "))"
+      "There is no merge policy \(name.excerpt); known are \(known.joined(separator: ", "))"
     )
   }
 
@@ -150,9 +150,12 @@ extension Service {
       )
     }
     let encoder = SaveAnswer(model: store.model)
+    let registry = observing.registry
     let executed = { @Sendable (outcome: Result<SaveOutcome, StoreError>) in
       ExecutedSave(outcome, of: request) { saved, writer in
         members(saved.result, encoder, &writer)
+        guard let dryRun = saved.dryRun else { return }
+        encoder.write(dryRun, for: request.session, registry, to: &writer)
       }
     }
     if !turn.hasSaved, let outcome = store.saveAtOnce(changes) {
@@ -191,32 +194,28 @@ extension Service {
         nil
       }
     if let commit { answeredCommit = max(answeredCommit, commit) }
-    finish(
-      save.request,
-      save.answer.map { writer in
-        var writer = writer
-        if case .success(let saved) = save.outcome, let dryRun = saved.dryRun {
-          write(dryRun, of: save.request.session, &writer)
-        }
-        writer.raw("}}")
-        return MessageBytes(writer)
-      }
-    )
+    finish(save.request, save.answer)
     return commit
   }
+}
 
+extension SaveAnswer {
   /// Writes the result of a dry run, with the subscriptions that the transaction could affect.
-  private func write(_ dryRun: DryRun, of number: Int, _ writer: inout JSONWriter) {
-    let answer = SaveAnswer(model: store.model)
-    var fire: [JSONValue] = []
-    var others = 0
-    for subscriber in observing.registry.subscribers(affectedBy: dryRun.changes).sorted() {
-      if subscriber.session == number {
-        fire.append(.string(LiveSubscription.name(subscriber.number)))
-      } else {
-        others += 1
-      }
-    }
+  ///
+  /// - Parameters:
+  ///   - dryRun: What the transaction would have changed.
+  ///   - session: The number of the connection that asks.
+  ///   - registry: The observed requests.
+  ///   - writer: The writer of the response.
+  /// - Complexity: Linear in the changes and in the observed requests.
+  fileprivate func write(
+    _ dryRun: DryRun,
+    for session: Int,
+    _ registry: SubscriptionRegistry,
+    to writer: inout JSONWriter
+  ) {
+    let affected = registry.subscribers(affectedBy: dryRun.changes)
+    let own = affected.filter { $0.session == session }.sorted()
     var members: [JSONMember] = []
     if let error = dryRun.error.map({ RPCError($0) }) {
       members.append(
@@ -230,9 +229,10 @@ extension Service {
       )
     }
     members += [
-      JSONMember("delete", .array(dryRun.deletes.map { .string(answer.text($0)) })),
-      JSONMember("update", .array(dryRun.updates.map { .string(answer.text($0)) })),
-      JSONMember("fire", .array(fire)), JSONMember("others", .integer(Int64(others))),
+      JSONMember("delete", .array(dryRun.deletes.map { .string(text($0)) })),
+      JSONMember("update", .array(dryRun.updates.map { .string(text($0)) })),
+      JSONMember("fire", .array(own.map { .string(LiveSubscription.name($0.number)) })),
+      JSONMember("others", .integer(Int64(affected.count - own.count))),
     ]
     writer.raw(",\"dryRun\":")
     writer.value(.object(members))
@@ -243,10 +243,9 @@ extension Service {
 struct ExecutedSave: Sendable {
   let request: Request
   let outcome: Result<SaveOutcome, StoreError>
-  /// The answer without its end.
-  let answer: Result<JSONWriter, RPCError>
+  let answer: Result<MessageBytes, RPCError>
 
-  /// Encodes an answer, except what only the loop knows.
+  /// Encodes an answer.
   ///
   /// - Parameters:
   ///   - outcome: The outcome of the transaction.
@@ -267,7 +266,8 @@ struct ExecutedSave: Sendable {
       writer.raw(string: saved.token.description)
       writer.raw("\",")
       members(saved, &writer)
-      answer = .success(writer)
+      writer.raw("}}")
+      answer = .success(MessageBytes(writer))
     case .failure(let error): answer = .failure(RPCError(error))
     }
   }

@@ -117,7 +117,7 @@ extension Service {
       ) { service, _ in next(service) }
     }
     guard let token = StoreToken(at) else {
-      throw RPCError(.invalidParams, "\(request.method.name): \"\(at)\" is not a token")
+      throw RPCError(.invalidParams, "\(request.method.name): \"\(at.excerpt)\" is not a token")
     }
     let interruption = interruption(of: request)
     try whenVisible(at, request) { service in

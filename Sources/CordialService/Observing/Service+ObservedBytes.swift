@@ -19,11 +19,10 @@ extension Service {
         end(subscriber, .end(tooManyObservedBytes), laggards, &updates, outcome)
       }
     }
-    while registry.bytes > limits.observedBytesMax, let largest = registry.largest() {
-      let bytes = registry.bytes
+    guard registry.bytes > limits.observedBytesMax else { return }
+    // The subscriptions of a connection that has ended are removed in later turns.
+    for largest in registry.bySize() where registry.bytes > limits.observedBytesMax {
       end(largest, .end(tooManyObservedBytes), laggards, &updates, outcome)
-      // The subscriptions of a connection that has ended are removed in later turns.
-      guard registry.bytes < bytes else { return }
     }
   }
 

@@ -266,10 +266,11 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Returns the observation with the largest result; nil without observations.
-  func largest() -> Int? {
+  /// Returns the observations, ordered by the memory of their results, the largest first.
+  func bySize() -> [Int] {
     state.withLock { state in
-      state.entries.max { $0.value.observation.bytes < $1.value.observation.bytes }?.key
+      state.entries.map { (bytes: $0.value.observation.bytes, number: $0.key) }
+        .sorted { $0.bytes > $1.bytes }.map(\.number)
     }
   }
 
@@ -387,9 +388,13 @@ final class SubscriptionRegistry: Sendable {
 
   /// Returns the subscriptions whose results changes may alter.
   func subscribers(affectedBy changes: ChangeSet) -> [Subscriber] {
-    let comparison = ChangeComparison(changes, [:], with: table())
+    let table = table()
+    let comparison = ChangeComparison(table.representatives(of: changes), [:], with: table)
+    // One object that may enter, leave or differ is sufficient.
+    let limits = VerdictLimits(membersMax: 0, valuesMax: 0)
     return comparison.concerned.flatMap { concern -> [Subscriber] in
-      comparison.verdict(on: concern) == .unaffected ? [] : Array(subscribers(of: concern.number))
+      comparison.verdict(on: concern, limits) == .unaffected
+        ? [] : Array(subscribers(of: concern.number))
     }
   }
 

@@ -83,6 +83,10 @@ struct SubscriptionStep: Sendable {
   /// The maximum number of comparisons of a change with a request of a step on the loop, beside
   /// those before requests are listed.
   private static let pairsMax = 4096
+  /// The time after which a step on the loop is given up.
+  private static let loopTimeMax = Duration.milliseconds(10)
+  /// The maximum number of objects of a result that a step on the loop searches or compares.
+  fileprivate static let loopObjectsMax = 1 << 16
 
   /// Performs the step.
   ///
@@ -93,6 +97,7 @@ struct SubscriptionStep: Sendable {
   /// - Throws: `SQLiteError`.
   func run(_ snapshot: StoreSnapshot, isSmall: Bool) throws -> Outcome? {
     let head = snapshot.head
+    let start = ContinuousClock.now
     let known = try snapshot.changes(
       since: from,
       changesMax: isSmall ? Self.lookUpsMax : .max
@@ -141,7 +146,10 @@ struct SubscriptionStep: Sendable {
       try update.run(candidate, verdict, from: from, changes, isComplete: known != nil, &outcome)
     }
     if let verdicts {
-      for (candidate, verdict) in verdicts { try run(candidate, verdict) }
+      for (candidate, verdict) in verdicts {
+        guard start.duration(to: .now) < Self.loopTimeMax else { return nil }
+        try run(candidate, verdict)
+      }
     } else {
       if known == nil {
         // Without the changes, each result may be a different one.
@@ -293,6 +301,9 @@ extension SubscriptionRegistry.Affected {
       !observation.request.explains, observation.request.include.isEmpty
     else { return false }
     let result = observation.result
+    guard result.named.count + result.objects.count <= SubscriptionStep.loopObjectsMax else {
+      return false
+    }
     switch (verdict, observation.plan) {
     case (.undecided, _), (.reaching, _), (.members, .values), (.unaffected, _): return false
     case (.values, _), (.count, _): return true

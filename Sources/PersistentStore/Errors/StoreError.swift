@@ -183,7 +183,7 @@ extension StoreError {
 
   /// Returns a text that a client sent, short enough to be sent back.
   static func short(_ text: String) -> String {
-    text.utf8.count <= 200 ? text : String(text.prefix(100)) + "…"
+    text.utf8.count <= 200 ? text : text.excerpt + "…"
   }
 
   /// Returns the error of a store whose file was removed, replaced or shortened while it was open.
