@@ -19,11 +19,15 @@ package enum MethodTable {
     DiscoverCall.method,
   ]
 
+  /// No method has a longer name, in bytes.
+  private static let nameBytesMax = 64
+
   private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
   /// Returns the method that a client may call by this name, nil when there is none.
   package static func method(named name: String) -> Method? {
-    guard let method = byName[name], method.direction == .clientToServer else { return nil }
+    // A dictionary's key is normalized, which takes long for a long one.
+    guard name.utf8.count <= nameBytesMax, let method = byName[name], method.direction == .clientToServer else { return nil }
     return method
   }
 }

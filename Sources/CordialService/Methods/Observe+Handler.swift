@@ -23,6 +23,9 @@ extension Service {
       }
       return token
     }
+    guard Observation.bytes(ofIdentity: call.identity) <= limits.observedBytesMax else {
+      throw tooManyObservedBytes
+    }
     let replaced = call.key.flatMap { session.observed.numbersByKey[$0] }
     guard replaced != nil || subscriptionCount < limits.subscriptionsMax else {
       throw tooManySubscriptions

@@ -98,9 +98,12 @@ extension Observation {
   }
 
   /// The approximate memory of the observation and its result, in bytes.
+  var bytes: Int { Self.bytes(ofIdentity: request.identity) + result.bytes }
+
+  /// Returns the approximate memory of an observation without its result, in bytes.
   ///
   /// A parsed request takes some times the memory of its text.
-  var bytes: Int { 1024 + 8 * request.identity.utf8.count + result.bytes }
+  static func bytes(ofIdentity identity: String) -> Int { 1024 + 8 * identity.utf8.count }
 }
 
 extension ObservedResult {
