@@ -27,7 +27,9 @@ package enum MethodTable {
   /// Returns the method that a client may call by this name, nil when there is none.
   package static func method(named name: String) -> Method? {
     // A dictionary's key is normalized, which takes long for a long one.
-    guard name.utf8.count <= nameBytesMax, let method = byName[name], method.direction == .clientToServer else { return nil }
+    guard name.utf8.count <= nameBytesMax, let method = byName[name],
+      method.direction == .clientToServer
+    else { return nil }
     return method
   }
 }
