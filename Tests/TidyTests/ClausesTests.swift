@@ -59,6 +59,19 @@ struct Clauses {
   }
 }
 
+@Suite struct `The session at the beginning of the protocol` {
+  @Test func `is the transcript that a test replays`() throws {
+    let page = try #require(TextFile(path: "Protocol/protocol.md")).lines
+    let transcript = try #require(TextFile(path: "Protocol/transcripts/session.txt")).lines
+    let start = try #require(page.firstIndex(of: "## A session"))
+    let code = page[start...].drop { $0 != "```" }.dropFirst().prefix { $0 != "```" }
+    // The file begins with its title, its model and an empty line.
+    let conversation = transcript.dropFirst(3)
+    #expect(code.filter { !$0.isEmpty } == conversation.filter { !$0.isEmpty })
+    #expect(code.count { $0.contains("-->") } >= 5)
+  }
+}
+
 @Suite struct `Every clause of the protocol has evidence` {
   private let clauses = Clauses.defined
 
@@ -70,6 +83,10 @@ struct Clauses {
     }
     for clause in clauses where clause.tag.wholeMatch(of: /P-\d{3}[a-z]?/) == nil {
       Issue.record("Protocol/protocol.md:\(clause.line): \(clause.tag) hasn't three digits")
+    }
+    // Digits come before letters, so that texts of equal beginnings are in the order of numbers.
+    for (clause, next) in zip(clauses, clauses.dropFirst()) where next.tag < clause.tag {
+      Issue.record("Protocol/protocol.md:\(next.line): \(next.tag) stands after \(clause.tag)")
     }
     let tags = Set(clauses.map(\.tag))
     for clause in clauses where clause.tag.last?.isLetter == true {
