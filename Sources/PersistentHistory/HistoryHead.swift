@@ -73,7 +73,7 @@ enum LogNumbers {
 }
 
 /// A position in the log: after a commit, and therefore after the commit's last change.
-package struct LogPosition: Sendable, Equatable {
+package struct LogPosition: Sendable, Hashable {
   package let commit: Int64
   package let lastChange: Int64
 

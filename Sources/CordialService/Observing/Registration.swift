@@ -122,34 +122,23 @@ struct Registration: Sendable {
   /// Returns the known observation with its result at the snapshot; nil where the request has to be
   /// read again.
   private func refreshed(_ snapshot: StoreSnapshot) throws -> Observation? {
-    guard var observation = known, since == nil, case .rows = observation.plan,
+    guard let observation = known, since == nil, case .rows = observation.plan,
       observation.modelHash == snapshot.model.hash, observation.mayDangle == snapshot.mayDangle,
-      observation.position.commit <= snapshot.head.number,
-      let changes = try snapshot.changes(
+      observation.position.commit <= snapshot.head.number
+    else { return nil }
+    var table = SubscriptionTable()
+    table.set(observation.interest, for: 0)
+    var advance = Advance(snapshot, limits, table)
+    guard
+      let span = try advance.span(
         since: observation.position,
         changesMax: limits.recentChangesMax
-      )
+      ), span.isComplete
     else { return nil }
-    let interest = observation.interest
-    let rows =
-      try limits.matchesInMemory
-      ? snapshot.rows(of: changes, from: observation.position, interest.columns) : [:]
-    let verdict = interest.verdict(on: changes, rows)
-    let reader = ResultReader(snapshot: snapshot, limits: limits)
-    var origins = RelatedOrigins()
-    let resolved = try origins.resolved(
-      verdict,
-      observation,
-      changes,
-      since: observation.position,
-      snapshot
-    )
-    guard resolved != .undecided else { return nil }
-    let refreshed = try reader.refresh(observation, resolved, changes, rows)
-    guard !refreshed.isReread else { return nil }
-    observation.result = refreshed.result
-    observation.position = snapshot.head.position
-    return observation
+    let verdict = observation.interest.verdict(on: span.changes, try advance.rows(of: span))
+    guard verdict != .undecided else { return nil }
+    let advanced = try advance.advance(observation, verdict, over: span)
+    return advanced.isReread ? nil : advanced.observation
   }
 
   /// Returns the rest of the result of `observe`: a whole result or an update.
@@ -267,16 +256,12 @@ struct Registration: Sendable {
     guard let older, older.position.commit < snapshot.head.number || !older.results.isEmpty else {
       return []
     }
-    let known = try snapshot.changes(since: older.position)
-    let changes =
-      known ?? ChangeSet(from: older.position.commit, through: snapshot.head.number)
     // An observation that a step compiles anew after this is in the table with its new interest.
     let recompiled = snapshot.mayDangle ? registry.compiledWithoutDangling() : []
     let table = registry.table()
-    let rows =
-      try limits.matchesInMemory
-      ? snapshot.rows(of: changes, from: older.position, for: table) : [:]
-    let comparison = ChangeComparison(changes, rows, with: table)
+    var advance = Advance(snapshot, limits, table)
+    guard let span = try advance.span(since: older.position) else { return [] }
+    let comparison = ChangeComparison(span.changes, try advance.rows(of: span), with: table)
     var updates: [OlderUpdate] = []
     func add(
       _ number: Int,
@@ -286,21 +271,16 @@ struct Registration: Sendable {
         case let verdict = verdict(candidate), verdict != .unaffected
       else { return }
       for subscriber in candidate.subscribers.sorted() {
+        var observation = candidate.observation
+        if let own = older.results[subscriber.number] { observation.result = own }
         updates.append(
-          try update(
-            candidate,
-            subscriber.number,
-            known == nil ? nil : verdict,
-            changes,
-            rows,
-            snapshot
-          )
+          try Self.update(observation, subscriber.number, verdict, over: span, &advance)
         )
       }
     }
     // Changes do not tell whether they concern requests that are not compiled for dangling
     // references, and without the changes, each result may be another one.
-    let undecided = (known == nil ? registry.fetches() : recompiled).map(\.number)
+    let undecided = (span.isComplete ? recompiled : registry.fetches()).map(\.number)
     for number in undecided { try add(number) { _ in .undecided } }
     let others = Set(undecided)
     for concern in comparison.concerned where !others.contains(concern.number) {
@@ -330,44 +310,36 @@ struct Registration: Sendable {
     }
   }
 
-  /// Returns the update of an older subscription; without a verdict, the client starts over.
-  private func update(
-    _ candidate: SubscriptionRegistry.Affected,
+  /// Returns the update of an older subscription.
+  ///
+  /// - Parameters:
+  ///   - observation: The observation with the result that the client has.
+  ///   - number: The number of the subscription.
+  ///   - verdict: The effect of the changes on the observation.
+  ///   - span: The changes since the client's position.
+  ///   - advance: Brings the observation to the snapshot.
+  /// - Returns: The update.
+  /// - Throws: The errors that concern the store; `Interrupted`.
+  private static func update(
+    _ observation: Observation,
     _ number: Int,
-    _ verdict: Verdict?,
-    _ changes: ChangeSet,
-    _ rows: [ObjectKey: ChangedRow],
-    _ snapshot: StoreSnapshot
+    _ verdict: Verdict,
+    over span: Advance.Span,
+    _ advance: inout Advance
   ) throws -> OlderUpdate {
-    var observation = candidate.observation
-    if let own = older?.results[number] { observation.result = own }
     let former = observation.result
     do {
-      let reader = ResultReader(snapshot: snapshot, limits: limits)
-      let refreshed =
-        try reader.recompiled(&observation)
-        ?? reader.refresh(observation, verdict ?? .undecided, changes, rows)
-      observation.result = refreshed.result
-      let builder = UpdateBuilder(
-        observation: observation,
-        snapshot: snapshot,
-        limits: limits,
-        from: older?.position ?? snapshot.head.position,
-        changes: changes
+      let advanced = try advance.advance(observation, verdict, over: span)
+      return OlderUpdate(
+        number: number,
+        result: advanced.observation.result,
+        body: try advance.update(advanced, from: former, over: span)
       )
-      let body =
-        try verdict == nil
-        ? builder.fresh(.log) : builder.update(from: former, to: observation.result)
-      return OlderUpdate(number: number, result: observation.result, body: body)
     } catch {
-      if error is UnsealedChanges { throw error }
-      try snapshot.interruption?.check()
-      let failure = StoreError(any: error)
-      guard failure.code == .limitExceeded || failure.code == .internalError else { throw error }
       return OlderUpdate(
         number: number,
         result: former,
-        body: .end(RPCError(failure)),
+        body: try advance.end(for: error),
         isEnded: true
       )
     }

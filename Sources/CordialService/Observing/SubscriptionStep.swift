@@ -98,16 +98,16 @@ struct SubscriptionStep: Sendable {
   func run(_ snapshot: StoreSnapshot, isSmall: Bool) throws -> Outcome? {
     let head = snapshot.head
     let start = ContinuousClock.now
-    let known = try snapshot.changes(
-      since: from,
-      changesMax: isSmall ? Self.lookUpsMax : .max
-    )
-    if known == nil, isSmall { return nil }
-    let changes = try known ?? snapshot.log.authors(from: from.commit, through: head.number)
     let table = registry.table()
-    let rows =
-      try limits.matchesInMemory ? snapshot.rows(of: changes, from: from, for: table) : [:]
-    let comparison = ChangeComparison(changes, rows, with: table)
+    var update = ObservationUpdate(Advance(snapshot, limits, table))
+    guard
+      let span = try update.advance.span(
+        since: from,
+        changesMax: isSmall ? Self.lookUpsMax : .max
+      ), span.isComplete || !isSmall
+    else { return nil }
+    let rows = try update.advance.rows(of: span)
+    let comparison = ChangeComparison(span.changes, rows, with: table)
     let late = registry.stragglers()
     // One that a registration added meanwhile may have a result of a later commit than the step's.
     let stragglers = late.filter { $0.observation.position.commit <= head.number }
@@ -134,16 +134,13 @@ struct SubscriptionStep: Sendable {
       position: head.position,
       authors: try snapshot.lastCommits(after: from.commit)
     )
-    var update = ObservationUpdate(snapshot: snapshot, limits: limits)
     update.isOnLoop = isSmall
     update.isLimited = !isSmall
-    update.rows = rows
-    if verdicts.map({ $0.count > 1 }) ?? (concerned.count > 1) { update.shared = EncodedRows() }
+    update.sharesRows = verdicts.map { $0.count > 1 } ?? (concerned.count > 1)
     var affected: [SubscriptionRegistry.Affected] = []
     func run(_ candidate: SubscriptionRegistry.Affected, _ verdict: Verdict) throws {
       affected.append(candidate)
-      let verdict = known == nil ? .undecided : verdict
-      try update.run(candidate, verdict, from: from, changes, isComplete: known != nil, &outcome)
+      try update.run(candidate, verdict, over: span, isAligned: true, &outcome)
     }
     if let verdicts {
       for (candidate, verdict) in verdicts {
@@ -151,7 +148,7 @@ struct SubscriptionStep: Sendable {
         try run(candidate, verdict)
       }
     } else {
-      if known == nil {
+      if !span.isComplete {
         // Without the changes, each result may be a different one.
         for candidate in registry.fetches() where !others.contains(candidate.number) {
           try run(candidate, .undecided)
@@ -169,10 +166,8 @@ struct SubscriptionStep: Sendable {
         try run(candidate, .undecided)
       }
     }
-    update.rows = [:]
-    update.shared = nil
     for candidate in stragglers { try update.run(candidate, &outcome) }
-    try catchUp(affected + stragglers, changes, snapshot, &outcome)
+    try catchUp(affected + stragglers, &update.advance, &outcome)
     // A step that fails is repeated.
     registry.countComparison(with: concerned.lazy.map(\.number))
     registry.countComparison(with: comparison.unaffected)
@@ -196,7 +191,7 @@ struct SubscriptionStep: Sendable {
   ) throws -> Outcome {
     var outcome = Outcome(token: snapshot.token, position: snapshot.head.position, authors: [])
     guard let candidate = registry.affected(number) else { return outcome }
-    var update = ObservationUpdate(snapshot: snapshot, limits: limits)
+    var update = ObservationUpdate(Advance(snapshot, limits, registry.table()))
     try update.run(candidate, &outcome)
     return outcome
   }
@@ -226,8 +221,7 @@ struct SubscriptionStep: Sendable {
 
   private func catchUp(
     _ affected: [SubscriptionRegistry.Affected],
-    _ changes: ChangeSet,
-    _ snapshot: StoreSnapshot,
+    _ advance: inout Advance,
     _ outcome: inout Outcome
   ) throws {
     guard !laggards.isEmpty else { return }
@@ -251,32 +245,20 @@ struct SubscriptionStep: Sendable {
           )
         }
       }
-      let set =
-        try laggard.position == from
-        ? changes
-        : snapshot.changes(since: laggard.position)
       var updates: [(number: Int, body: UpdateBody)] = []
       for one in pending.sorted(by: { $0.number < $1.number })
       where !ended.contains(one.observation) {
         guard
-          let observation = changed[one.observation] ?? registry.observation(one.observation)
-        else { continue }
-        let builder = UpdateBuilder(
-          observation: observation,
-          snapshot: snapshot,
-          limits: limits,
-          from: laggard.position,
-          changes: set ?? ChangeSet(from: laggard.position.commit, through: snapshot.head.number)
-        )
-        let body =
-          try set == nil
-          ? builder.fresh(.log)
-          : builder.update(
+          let observation = changed[one.observation] ?? registry.observation(one.observation),
+          let span = try advance.span(since: laggard.position),
+          let body = try advance.update(
+            Advance.Advanced(observation),
             from: one.result,
-            to: observation.result,
+            over: span,
             isLimited: laggard.isBlocked
           )
-        if let body { updates.append((one.number, body)) }
+        else { continue }
+        updates.append((one.number, body))
       }
       outcome.laggards.append((laggard.session, updates))
     }
@@ -327,63 +309,66 @@ extension SubscriptionRegistry.Affected {
 
 /// The update of one observation after another.
 private struct ObservationUpdate {
-  let snapshot: StoreSnapshot
-  let limits: Limits
-  /// The rows of the changed objects, as far as they were read.
-  var rows: [ObjectKey: ChangedRow] = [:]
-  var shared: EncodedRows?
+  var advance: Advance
+  /// Whether updates over the step's changes may have the same rows.
+  var sharesRows = false
   /// Whether another thread repeats the step where it fails.
   var isOnLoop = false
   /// Whether an observation that takes long is left out.
   var isLimited = false
   /// The time that observations have taken that were left out, in seconds.
   private var lostSeconds = 0.0
-  /// The objects that were found of changed objects at the ends of paths, for all fetches.
-  private var origins = RelatedOrigins()
 
-  init(snapshot: StoreSnapshot, limits: Limits) {
-    self.snapshot = snapshot
-    self.limits = limits
+  init(_ advance: Advance) {
+    self.advance = advance
   }
+
+  private var snapshot: StoreSnapshot { advance.snapshot }
 
   /// Updates an observation that has a position of its own.
   ///
   /// - Parameters:
   ///   - candidate: The observation.
   ///   - outcome: The outcome of the step.
-  /// - Throws: As `run(_:_:from:_:isComplete:_:)`.
+  /// - Throws: As `run(_:_:over:isAligned:_:)`.
   mutating func run(
     _ candidate: SubscriptionRegistry.Affected,
     _ outcome: inout SubscriptionStep.Outcome
   ) throws {
-    let position = candidate.observation.position
-    let own = try snapshot.changes(since: position)
-    let set =
-      try own ?? snapshot.log.authors(from: position.commit, through: snapshot.head.number)
-    let verdict = own.map { candidate.observation.interest.verdict(on: $0) } ?? .undecided
-    try run(candidate, verdict, from: nil, set, isComplete: own != nil, &outcome)
+    let observation = candidate.observation
+    guard let span = try advance.span(since: observation.position) else { return }
+    let verdict =
+      span.isComplete
+      ? observation.interest.verdict(on: span.changes, try advance.rows(of: span)) : .undecided
+    try run(candidate, verdict, over: span, isAligned: false, &outcome)
   }
 
   /// Updates an observation and adds the change to the outcome, or leaves out one that takes long.
+  ///
+  /// - Parameters:
+  ///   - candidate: The observation.
+  ///   - verdict: The effect of the changes on it.
+  ///   - span: The changes since the position of its result.
+  ///   - isAligned: Whether the position is that of clients, for which the update is made.
+  ///   - outcome: The outcome of the step.
+  /// - Throws: `Interrupted`; `UnsealedChanges`; the errors that concern the store, not the
+  ///   request.
   mutating func run(
     _ candidate: SubscriptionRegistry.Affected,
     _ verdict: Verdict,
-    from: LogPosition?,
-    _ changes: ChangeSet,
-    isComplete: Bool,
+    over span: Advance.Span,
+    isAligned: Bool,
     _ outcome: inout SubscriptionStep.Outcome
   ) throws {
     let interruption = isLimited ? Interruption(secondsMax: secondsMax(candidate)) : nil
     let start = ContinuousClock.now
     do {
       let updated = try snapshot.stopping(by: interruption) {
-        try update(candidate, verdict, from: from, changes, isComplete: isComplete)
+        try update(candidate, verdict, over: span, isAligned: isAligned)
       }
       outcome.add(updated)
     } catch is Interrupted where isLimited {
-      // Only a part of the objects may have been found, and rows may have been read wrongly.
-      origins = RelatedOrigins()
-      if shared != nil { shared = EncodedRows() }
+      advance.forgetFound()
       outcome.postponed.append(candidate.number)
       lostSeconds += start.duration(to: .now) / .seconds(1)
     }
@@ -396,94 +381,48 @@ private struct ObservationUpdate {
   ///
   /// Many observations that take long delay them together by little more than two of them do.
   private func secondsMax(_ candidate: SubscriptionRegistry.Affected) -> Double {
-    let own = candidate.stepSeconds(limits)
+    let own = candidate.stepSeconds(advance.limits)
     return min(own, max(Self.leastSeconds, 2 * own - lostSeconds))
   }
 
-  /// Updates an observation.
-  ///
-  /// An observation whose fetch fails ends with the error. The others continue.
-  ///
-  /// - Parameters:
-  ///   - candidate: The observation.
-  ///   - verdict: The effect of the changes on it.
-  ///   - from: The position of the clients; nil for an observation at a position of its own.
-  ///   - changes: The changes since the position of its result.
-  ///   - isComplete: Whether the log still has all changes since then.
-  /// - Returns: The change, or the end of the observation.
-  /// - Throws: `Interrupted`; `UnsealedChanges`; the errors that concern the store, not the
-  ///   request.
+  /// Updates an observation, which ends where its fetch fails.
   private mutating func update(
     _ candidate: SubscriptionRegistry.Affected,
     _ verdict: Verdict,
-    from: LogPosition?,
-    _ changes: ChangeSet,
-    isComplete: Bool
+    over span: Advance.Span,
+    isAligned: Bool
   ) throws -> SubscriptionStep.Updated {
-    var observation = candidate.observation
-    let former = observation.result
+    let former = candidate.observation.result
     let start = ContinuousClock.now
     let statements = snapshot.statementCount
     do {
-      let reader = ResultReader(snapshot: snapshot, limits: limits)
-      let resolved = try origins.resolved(
-        verdict,
-        observation,
-        changes,
-        since: from ?? observation.position,
-        snapshot
-      )
-      let refreshed =
-        try reader.recompiled(&observation)
-        ?? reader.refresh(observation, resolved, changes, rows)
-      observation.result = refreshed.result
-      observation.position = snapshot.head.position
-      var body: UpdateBody?
-      if let from {
-        let builder = UpdateBuilder(
-          observation: observation,
-          snapshot: snapshot,
-          limits: limits,
-          from: from,
-          changes: changes,
-          shared: shared,
-          rows: rows,
-          candidates: resolved.objects
-        )
-        body =
-          try isComplete
-          ? builder.update(
-            from: former,
-            to: observation.result,
-            sequence: refreshed.sequence
-          ) : builder.fresh(.log)
-      }
+      let advanced = try advance.advance(candidate.observation, verdict, over: span)
+      let body =
+        try isAligned
+        ? advance.update(advanced, from: former, over: span, sharesRows: sharesRows) : nil
       return .change(
         SubscriptionStep.Change(
           number: candidate.number,
           former: former,
-          observation: observation,
+          observation: advanced.observation,
           body: body,
-          isAligned: from != nil,
+          isAligned: isAligned,
           costs: ObservationCosts(
             wakes: 1,
             statements: snapshot.statementCount - statements,
-            reruns: refreshed.isReread ? 1 : 0,
+            reruns: advanced.isReread ? 1 : 0,
             microseconds: start.duration(to: .now).wholeMicroseconds,
             last: ObservationCosts.Wake(
               token: snapshot.token,
-              change: verdict.first.flatMap { changes.changes[$0] },
+              change: verdict.first.flatMap { span.changes.changes[$0] },
               explanation: body?.explanation
             )
           )
         )
       )
     } catch {
-      if isOnLoop || error is UnsealedChanges { throw error }
-      try snapshot.interruption?.check()
-      let failure = StoreError(any: error)
-      guard failure.code == .limitExceeded || failure.code == .internalError else { throw error }
-      return .end(candidate.number, .end(RPCError(failure)))
+      if isOnLoop { throw error }
+      return .end(candidate.number, try advance.end(for: error))
     }
   }
 }
