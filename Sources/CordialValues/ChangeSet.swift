@@ -33,20 +33,16 @@ package struct ChangeSet: Sendable, Equatable {
   package let from: Int64
   /// The number of the last commit in the change set.
   package let through: Int64
-  /// The distinct authors of the commits, in order of appearance; nil for no author.
-  package var authors: [String?]
   /// One change for each object, without objects that were inserted and deleted again.
   package var changes: [ObjectKey: ObjectChange]
 
   package init(
     from: Int64,
     through: Int64,
-    authors: [String?] = [],
     changes: [ObjectKey: ObjectChange] = [:]
   ) {
     self.from = from
     self.through = through
-    self.authors = authors
     self.changes = changes
   }
 

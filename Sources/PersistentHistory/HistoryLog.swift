@@ -121,7 +121,7 @@ package final class HistoryLog {
     guard head.lastChange - from.lastChange <= Int64(changesMax), try isKept(from.commit) else {
       return nil
     }
-    var set = try authors(from: from.commit, through: head.number)
+    var set = ChangeSet(from: from.commit, through: head.number)
     var names = LoggedNames()
     try eachRow(after: from.lastChange, through: head.lastChange) { row in
       for change in row.changes(in: self.model, &names) { set.add(change) }
@@ -139,7 +139,7 @@ package final class HistoryLog {
   /// - Complexity: Linear in the changes logged between the two.
   package func changeSet(from: Int64, through: Int64) throws -> ChangeSet? {
     guard let range = try changeRange(from: from, through: through) else { return nil }
-    var set = try authors(from: from, through: through)
+    var set = ChangeSet(from: from, through: through)
     var names = LoggedNames()
     try eachRow(after: range.after, through: range.through) { row in
       for change in row.changes(in: self.model, &names) { set.add(change) }
@@ -172,22 +172,6 @@ package final class HistoryLog {
     var changes = HistoryChanges(model: model)
     try eachRow(after: head.lastChange, through: Int64.max) { changes.add($0) }
     return changes.list
-  }
-
-  /// Returns a change set that has no changes, only the authors between two commits.
-  ///
-  /// - Parameters:
-  ///   - from: The commit after which the range begins.
-  ///   - through: The last commit of the range.
-  /// - Returns: The change set.
-  /// - Throws: `SQLiteError`.
-  package func authors(from: Int64, through: Int64) throws -> ChangeSet {
-    var set = ChangeSet(from: from, through: through)
-    try eachTransaction(after: from, through: through, limit: Int64.max) { transaction in
-      if !set.authors.contains(transaction.author) { set.authors.append(transaction.author) }
-      return true
-    }
-    return set
   }
 
   /// Calls a body with the entries of commits, without their changes, oldest first.

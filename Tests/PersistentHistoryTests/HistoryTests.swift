@@ -151,8 +151,9 @@ import Testing
       #"{"update":[{"id":"Task/p1","values":{"labels":["Label/p1"]}}],"author":"ann"}"#
     )
     #expect(try changes() == ["update Task/p1 done,labels,title", "update Label/p1 tasks"])
-    let authors = try store.snapshot { try $0.log.changeSet(from: 1, through: 4)?.authors }
-    #expect(authors == ["ann", "bob"])
+    let authors = try store.snapshot { try $0.lastCommits(after: 1) }
+    #expect(authors.map(\.author) == ["bob", "ann"])
+    #expect(authors.map(\.commit) == [3, 4])
   }
 
   @Test func `an insert stays one, an inserted and deleted object is left out, a delete is last`()
