@@ -22,6 +22,26 @@ package final class Method: Sendable {
     case any
   }
 
+  /// The rules in which a request differs from others.
+  package struct Traits: OptionSet, Sendable {
+    package let rawValue: Int
+
+    package init(rawValue: Int) {
+      self.rawValue = rawValue
+    }
+
+    /// It is served while the store has another model than the requested one.
+    package static let needsNoModel = Traits(rawValue: 1 << 0)
+    /// One that names few objects overtakes reads that wait for others.
+    package static let overtakesIfSmall = Traits(rawValue: 1 << 1)
+    /// One with a search and a key ends the earlier search of the key.
+    package static let endsSearchOfKey = Traits(rawValue: 1 << 2)
+    /// Its result is short, so that its memory is not counted while it is written.
+    package static let hasShortResult = Traits(rawValue: 1 << 3)
+    /// A mock answers it with the objects of its script.
+    package static let isScripted = Traits(rawValue: 1 << 4)
+  }
+
   package let name: String
   package let summary: String
   package let direction: Direction
@@ -30,6 +50,7 @@ package final class Method: Sendable {
   package let order: Order
   /// Whether the service limits the time of a request; otherwise only the client does.
   package let hasTimeLimit: Bool
+  package let traits: Traits
   package let params: [Field]
   /// The schema of the result; nil for a notification.
   package let result: Schema?
@@ -45,6 +66,7 @@ package final class Method: Sendable {
     isRequest: Bool,
     order: Order,
     hasTimeLimit: Bool,
+    traits: Traits,
     params: [Field],
     result: Schema?,
     example: JSONValue,
@@ -56,6 +78,7 @@ package final class Method: Sendable {
     self.isRequest = isRequest
     self.order = order
     self.hasTimeLimit = hasTimeLimit
+    self.traits = traits
     self.params = params
     self.result = result
     self.example = example
@@ -68,6 +91,7 @@ package final class Method: Sendable {
     _ summary: String,
     order: Order,
     hasTimeLimit: Bool = true,
+    traits: Traits = [],
     params: [Field] = [],
     result: Schema,
     example: JSONValue = [:],
@@ -80,6 +104,7 @@ package final class Method: Sendable {
       isRequest: true,
       order: order,
       hasTimeLimit: hasTimeLimit,
+      traits: traits,
       params: params,
       result: result,
       example: example,
@@ -102,6 +127,7 @@ package final class Method: Sendable {
       isRequest: false,
       order: .any,
       hasTimeLimit: false,
+      traits: [],
       params: params,
       result: nil,
       example: example,
@@ -190,7 +216,26 @@ package struct Params: Sendable {
 
   package subscript(name: String) -> JSONValue? { json[name] }
   package func string(_ name: String) -> String? { json[name]?.string }
+
+  /// Returns the text of a param that the method requires.
+  ///
+  /// - Throws: As `JSONValue.text(_:)`.
+  package func text(_ name: String) throws(RPCError) -> String { try json.text(name) }
+
   package func bool(_ name: String) -> Bool { json[name]?.bool ?? false }
   package func int(_ name: String) -> Int? { json[name]?.integer.map(Int.init) }
   package func strings(_ name: String) -> [String]? { json[name]?.array?.compactMap(\.string) }
+}
+
+extension JSONValue {
+  /// Returns the text of a member that the schema of a request requires.
+  ///
+  /// - Throws: `RPCError` with the code `internalError` where the schema requires no such text, so
+  ///   that the request was accepted without it.
+  func text(_ name: String) throws(RPCError) -> String {
+    guard let text = self[name]?.string else {
+      throw RPCError(.internalError, "The schema of the request requires no text in \(name)")
+    }
+    return text
+  }
 }

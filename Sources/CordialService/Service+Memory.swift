@@ -127,10 +127,5 @@ extension Method {
   var isPreceded: Bool { order == .alone }
 
   /// Whether the response may be long.
-  var isMetered: Bool { !Self.short.contains { $0 === self } }
-
-  private static let short = [
-    InitializeCall.method, ShutdownCall.method, StatusCall.method, UnobserveCall.method,
-    FlushCall.method,
-  ]
+  var isMetered: Bool { !traits.contains(.hasShortResult) }
 }

@@ -382,7 +382,7 @@ package actor Service {
       )
       return answer(MessageWriter.error(id, error), at: slot, session)
     }
-    if let mismatch = store.mismatch, !Self.servedWithoutModel.contains(where: { $0 === method }) {
+    if let mismatch = store.mismatch, !method.traits.contains(.needsNoModel) {
       return answer(MessageWriter.error(id, RPCError(mismatch)), at: slot, of: method, session)
     }
     guard session.queue.count < limits.inFlightMax else {
@@ -399,9 +399,7 @@ package actor Service {
     } catch {
       return answer(MessageWriter.error(id, error), at: slot, of: method, session)
     }
-    if method === ObserveCall.method, params["search"] != nil, let key = params["key"]?.string {
-      endSearches(for: key, session)
-    }
+    if let key = method.searchKey(in: params) { endSearches(for: key, session) }
     session.nextSerial += 1
     session.hold(bytes)
     session.queue.add(
@@ -413,8 +411,8 @@ package actor Service {
         method: method,
         params: params,
         timeoutSeconds: timeoutSeconds,
-        isCheap: method === FetchCall.method && Self.namesFewObjects(params) && !isInBatch
-          && !session.answersInOrder,
+        isCheap: method.traits.contains(.overtakesIfSmall) && Self.namesFewObjects(params)
+          && !isInBatch && !session.answersInOrder,
         bytes: bytes
       )
     )
@@ -424,20 +422,11 @@ package actor Service {
   /// Ends the searches of a search box that goes on to another one.
   private func endSearches(for key: String, _ session: Session) {
     session.running.cancel(key: key)
-    let waiting = session.queue.cancel { request in
-      request.method === ObserveCall.method && request.params["search"] != nil
-        && request.params["key"]?.string == key
-    }
+    let waiting = session.queue.cancel { $0.method.searchKey(in: $0.params) == key }
     for request in waiting {
       end(request, RPCError(.requestCancelled, "Another observe has replaced this one"), session)
     }
   }
-
-  /// The methods that are served while the store has another model than the requested one.
-  private static let servedWithoutModel = [
-    InitializeCall.method, ShutdownCall.method, ModelCall.method, StatusCall.method,
-    DiscoverCall.method,
-  ]
 
   /// Starts the requests of a connection that may begin.
   func startRequests(_ session: Session) {
@@ -465,5 +454,14 @@ package actor Service {
         finish(request, .failure(RPCError(any: error)))
       }
     }
+  }
+}
+
+extension Method {
+  /// Returns the key of the search box whose earlier search a request ends; nil for every other
+  /// request.
+  fileprivate func searchKey(in params: JSONValue) -> String? {
+    guard traits.contains(.endsSearchOfKey), params["search"] != nil else { return nil }
+    return params["key"]?.string
   }
 }

@@ -270,24 +270,13 @@ final class MockConnection: Sendable {
       return respond(Array(JSONValue.object(members).text.utf8))
     }
     if method == AdvanceCall.name { return advance(id, params) }
-    guard Self.served.contains(method) else {
+    guard MethodTable.method(named: method)?.traits.contains(.isScripted) == true else {
       return respond(MessageWriter.error(id, Self.unscripted(method, params)))
     }
     state.withLock { $0.waiting = .response(id) }
     let isFetch = [FetchCall.method.name, ObserveCall.method.name].contains(method)
     forward(isFetch ? message.replacing("params", stage.withScriptedValues(params)) : message)
   }
-
-  /// The methods that work on the objects of the script, beside those that every connection needs.
-  private static let served = Set(
-    [
-      InitializeCall.method, ShutdownCall.method, DiscoverCall.method, StatusCall.method,
-      ModelCall.method, FetchCall.method, SaveCall.method, UpdateCall.method, DeleteCall.method,
-      UndoCall.method, RedoCall.method, ObserveCall.method, UnobserveCall.method, FlushCall.method,
-      ListSubscriptionsCall.method,
-    ]
-    .map(\.name)
-  )
 
   private static func unscripted(_ method: String, _ params: JSONValue) -> RPCError {
     let request: JSONValue = ["method": .string(method), "params": params]

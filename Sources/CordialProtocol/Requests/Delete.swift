@@ -19,6 +19,7 @@ package struct DeleteCall: Call {
     "delete",
     "Deletes objects by their IDs, or the objects of an entity that match a predicate.",
     order: .write,
+    traits: [.isScripted],
     params: [
       .optional("ids", .array(.wrappedID), "the objects"),
       .optional("entity", .string, "the entity, for a delete by predicate"),

@@ -42,6 +42,7 @@ package struct FetchCall: Call {
     "fetch",
     "Reads objects by their IDs, or the objects of an entity that match a predicate.",
     order: .read,
+    traits: [.isScripted, .overtakesIfSmall],
     params: FetchFields.all,
     result: .object([
       .required("token", .token, "the position of the result"),

@@ -7,6 +7,7 @@ package struct FlushCall: Call {
     "observe/flush",
     "Responds after all changes up to now are sent and indexed.",
     order: .alone,
+    traits: [.isScripted, .hasShortResult],
     result: .object([.required("token", .token, "the position up to which all changes were sent")])
   )
 

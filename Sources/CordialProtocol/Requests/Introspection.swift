@@ -7,6 +7,7 @@ package struct ModelCall: Call {
     "model",
     "Returns the store's model.",
     order: .any,
+    traits: [.isScripted, .needsNoModel],
     result: .map(.any)
   )
 
@@ -19,6 +20,7 @@ package struct StatusCall: Call {
     "status",
     "Reports the state of the service.",
     order: .read,
+    traits: [.isScripted, .needsNoModel, .hasShortResult],
     result: .object([
       .required("state", .string, "serving, migrating, or mismatch with the requested model"),
       .optional("token", .token, "the newest commit; absent during a migration"),
@@ -105,6 +107,7 @@ package struct DiscoverCall: Call {
     "rpc.discover",
     "Returns this protocol as an OpenRPC document.",
     order: .any,
+    traits: [.isScripted, .needsNoModel],
     result: .map(.any)
   )
 

@@ -37,6 +37,7 @@ package struct InitializeCall: Call {
     "initialize",
     "Opens a connection and returns the capabilities of the service.",
     order: .alone,
+    traits: [.isScripted, .needsNoModel, .hasShortResult],
     params: [
       cordial,
       .optional("processId", .nullable(.any), "as in LSP"),
@@ -93,6 +94,7 @@ package struct ShutdownCall: Call {
     "shutdown",
     "Ends the conversation; only exit may follow.",
     order: .alone,
+    traits: [.isScripted, .needsNoModel, .hasShortResult],
     result: .nullable(.any),
     example: nil
   )

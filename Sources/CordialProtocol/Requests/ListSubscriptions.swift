@@ -7,6 +7,7 @@ package struct ListSubscriptionsCall: Call {
     "observe/list",
     "Lists the subscriptions of all connections, with how they are matched and what they cost.",
     order: .read,
+    traits: [.isScripted],
     result: .object([
       .required(
         "subscriptions",

@@ -21,8 +21,8 @@ package struct BackupCall: Call {
   )
 
   package init(_ params: Params) throws(RPCError) {
-    var path = params.string("path") ?? ""
-    while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+    var path = try params.text("path")
+    while path.utf8.count > 1, path.utf8.last == UInt8(ascii: "/") { path.removeLast() }
     self.path = path
     guard path.hasPrefix("/"), !path.utf8.contains(0) else {
       throw RPCError(.invalidParams, "store/backup: path is not an absolute path")

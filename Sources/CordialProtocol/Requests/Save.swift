@@ -47,6 +47,7 @@ package struct SaveCall: Call {
     "save",
     "Inserts, updates and deletes objects as one transaction.",
     order: .write,
+    traits: [.isScripted],
     params: [
       .optional(
         "insert",
@@ -141,19 +142,17 @@ package struct SaveCall: Call {
         values: insert["values"]?.members ?? []
       )
     }
-    updates = (params["update"]?.array ?? []).map { update in
+    updates = try (params["update"]?.array ?? []).map { update throws(RPCError) in
       Update(
-        id: update["id"]?.string ?? "",
+        id: try update.text("id"),
         version: update["version"]?.integer,
         asOf: update["asOf"]?.string,
         values: update["values"]?.members ?? []
       )
     }
-    deletes = (params["delete"]?.array ?? []).map { delete in
-      Delete(
-        id: delete.string ?? delete["id"]?.string ?? "",
-        version: delete["version"]?.integer
-      )
+    deletes = try (params["delete"]?.array ?? []).map { delete throws(RPCError) in
+      if let id = delete.string { return Delete(id: id, version: nil) }
+      return Delete(id: try delete.text("id"), version: delete["version"]?.integer)
     }
     mergePolicy = params.string("mergePolicy")
     author = try WriteFields.author(of: params, in: "save")

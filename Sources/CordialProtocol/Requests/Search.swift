@@ -143,7 +143,7 @@ package struct SearchCall: Call {
   )
 
   package init(_ params: Params) throws(RPCError) {
-    query = params.string("query") ?? ""
+    query = try params.text("query")
     entities = params.strings("entities")
     limit = params.int("limit") ?? 20
     offset = params.int("offset") ?? 0

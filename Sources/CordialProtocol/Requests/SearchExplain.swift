@@ -47,7 +47,7 @@ package struct SearchExplainCall: Call {
   )
 
   package init(_ params: Params) throws(RPCError) {
-    id = params.string("id") ?? ""
+    id = try params.text("id")
     let members = Self.deciding.compactMap { name in
       params[name].map { JSONMember(name, $0) }
     }

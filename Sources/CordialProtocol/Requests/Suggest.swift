@@ -34,7 +34,7 @@ package struct SuggestCall: Call {
   )
 
   package init(_ params: Params) throws(RPCError) {
-    query = params.string("query") ?? ""
+    query = try params.text("query")
     entities = params.strings("entities")
     limit = params.int("limit") ?? 10
   }

@@ -29,6 +29,7 @@ package struct RevertParams: Sendable {
       name,
       summary,
       order: .write,
+      traits: [.isScripted],
       params: [
         .optional("count", .integer(1...1000), "the number of groups; 1 when absent"),
         .optional("author", .string, "the author; requests without one share one undo stack"),

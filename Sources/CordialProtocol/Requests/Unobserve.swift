@@ -9,6 +9,7 @@ package struct UnobserveCall: Call {
     "unobserve",
     "Ends a subscription; no message after the response names it.",
     order: .alone,
+    traits: [.isScripted, .hasShortResult],
     params: [.required("subscription", .string, "the name that observe returned")],
     result: .object([]),
     example: ["subscription": "s1"],
@@ -16,6 +17,6 @@ package struct UnobserveCall: Call {
   )
 
   package init(_ params: Params) throws(RPCError) {
-    subscription = params.string("subscription") ?? ""
+    subscription = try params.text("subscription")
   }
 }

@@ -19,6 +19,7 @@ package struct UpdateCall: Call {
     "update",
     "Sets properties of all objects of an entity that match a predicate.",
     order: .write,
+    traits: [.isScripted],
     params: [
       .required("entity", .string, "the entity"),
       .required("predicate", .string, "the condition; TRUEPREDICATE for all objects"),
@@ -49,8 +50,8 @@ package struct UpdateCall: Call {
   )
 
   package init(_ params: Params) throws(RPCError) {
-    entity = params.string("entity") ?? ""
-    predicate = params.string("predicate") ?? ""
+    entity = try params.text("entity")
+    predicate = try params.text("predicate")
     arguments = params["arguments"]
     values = params["set"]?.members ?? []
     author = try WriteFields.author(of: params, in: "update")
