@@ -30,15 +30,15 @@ package final class Method: Sendable {
       self.rawValue = rawValue
     }
 
-    /// It is served while the store has another model than the requested one.
+    /// The service answers the request while the store has another model than the requested one.
     package static let needsNoModel = Traits(rawValue: 1 << 0)
-    /// One that names few objects overtakes reads that wait for others.
+    /// A request that names few objects overtakes waiting reads.
     package static let overtakesIfSmall = Traits(rawValue: 1 << 1)
-    /// One with a search and a key ends the earlier search of the key.
+    /// A request that has a search and a key ends the earlier search of the key.
     package static let endsSearchOfKey = Traits(rawValue: 1 << 2)
-    /// Its result is short, so that its memory is not counted while it is written.
+    /// The result is short, so that the service does not count its memory while it writes it.
     package static let hasShortResult = Traits(rawValue: 1 << 3)
-    /// A mock answers it with the objects of its script.
+    /// A mock answers the request with the objects of its script.
     package static let isScripted = Traits(rawValue: 1 << 4)
   }
 

@@ -9,14 +9,16 @@ struct Turn {
   /// Whether a save was performed in the turn: the next ones are left to the writer's thread, so
   /// that the turn stays short.
   var hasSaved = false
-  /// The number of requests that have started in the turn.
-  var startCount = 0
-  /// The sessions whose requests start in the next turn.
+  /// The number of the turn.
+  var number = 0
+  /// The number of requests that each session may start in the turn.
+  var startsMax = Turn.startsMax
+  /// The sessions whose other requests start in the next turn.
   var waitingSessions: Set<Int> = []
 
-  /// The number of requests after which a turn ends, so that other peers are heard: some
-  /// milliseconds of look-ups by key.
-  static let startsMax = 256
+  /// The number of requests after which a session waits for others: more than one read of its
+  /// socket has, so that its requests do not pile up.
+  static let startsMax = 1024
 }
 
 /// Turns: state changes first, then what follows from them, then their effects.
@@ -76,13 +78,14 @@ extension Service {
     let waiting = turn.waitingSessions
     if !waiting.isEmpty {
       onLoop { service in
-        for session in waiting.sorted().compactMap({ service.sessions[$0] }) {
-          service.markChanged(session)
-        }
+        // All of them go on in this turn, each with its share.
+        service.turn.startsMax = max(1, Turn.startsMax / waiting.count)
+        for session in waiting.compactMap({ service.sessions[$0] }) { service.markChanged(session) }
       }
     }
     turn.waitingSessions = []
-    turn.startCount = 0
+    turn.startsMax = Turn.startsMax
+    turn.number += 1
     turn.hasSaved = false
     turn.isRunning = false
   }

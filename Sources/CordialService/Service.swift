@@ -432,11 +432,10 @@ package actor Service {
   func startRequests(_ session: Session) {
     // While a peer does not read its responses, its other requests wait.
     while session.isWritable, !waitsForPendingChanges(session), var request = session.queue.next {
-      guard turn.startCount < Turn.startsMax else {
+      guard session.countStart(turn: turn.number, max: turn.startsMax) else {
         turn.waitingSessions.insert(session.number)
         return
       }
-      turn.startCount += 1
       do throws(RPCError) {
         guard try admit(&request, session) else { return }
       } catch {

@@ -225,8 +225,11 @@ package struct SubscriptionTable: Sendable {
   /// request reads any more.
   package func columns(of entity: Int) -> [String] { columns[entity]?.names ?? [] }
 
-  /// Returns some changes that concern the same requests as all changes of a set, of which no rows
-  /// are known: those of observed objects, and of all others one of each kind of change.
+  /// Returns some changes that concern the same requests as all changes of a set, as long as no
+  /// rows are known.
+  ///
+  /// The changes of observed objects are kept. Of all others, one is kept of each entity, kind and
+  /// set of properties.
   ///
   /// - Complexity: Linear in the change set.
   package func representatives(of set: ChangeSet) -> ChangeSet {

@@ -202,3 +202,28 @@ import Testing
     }
   }
 }
+
+@Suite struct `Many requests that wait for one` {
+  /// The fetches wait for the saves before them, so that all may start at once.
+  // Evidence: P-018a, P-018d
+  @Test func `start in the turns of all connections, in order`() async throws {
+    try await withHost { host in
+      _ = try HostPeer(host).call("save", insertTask("a"))
+      let peers = (0..<2).map { _ in HostPeer(host) }
+      let count = 3000
+      try host.withBlockedWriter {
+        for peer in peers {
+          peer.send("save", insertTask("b"))
+          for _ in 0..<count { peer.send("fetch", #"{"ids":["Task/p1"]}"#) }
+        }
+      }
+      try host.run(until: "the second connection has results") {
+        peers[1].answeredIDs.count > 1
+      }
+      // The first one has not had all its turns yet.
+      #expect(peers[0].answeredIDs.count <= count)
+      try host.settle()
+      for peer in peers { #expect(peer.answeredIDs == Array(1...Int64(count + 1))) }
+    }
+  }
+}

@@ -86,7 +86,7 @@ struct Clauses {
     }
     // Digits come before letters, so that texts of equal beginnings are in the order of numbers.
     for (clause, next) in zip(clauses, clauses.dropFirst()) where next.tag < clause.tag {
-      Issue.record("Protocol/protocol.md:\(next.line): \(next.tag) stands after \(clause.tag)")
+      Issue.record("Protocol/protocol.md:\(next.line): \(next.tag) is listed after \(clause.tag)")
     }
     let tags = Set(clauses.map(\.tag))
     for clause in clauses where clause.tag.last?.isLetter == true {

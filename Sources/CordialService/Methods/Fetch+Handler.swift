@@ -97,7 +97,7 @@ extension Service {
         MessageWriter.beginResult(request.id, &writer)
         if try FetchAnswer.write(id, loopReader, to: &writer) {
           writer.raw("}")
-          return MessageBytes(writer)
+          return writer.count <= Self.loopBytesMax ? MessageBytes(writer) : nil
         }
       }
       return try loopReader.snapshot { snapshot in
@@ -106,7 +106,7 @@ extension Service {
         let bytesMax = min(Self.loopBytesMax, limits.answerBytesMax)
         try FetchAnswer.write(call, snapshot, bytesMax: bytesMax, to: &writer)
         writer.raw("}")
-        return MessageBytes(writer)
+        return writer.count <= Self.loopBytesMax ? MessageBytes(writer) : nil
       }
     } catch is UnsealedChanges {
       return nil

@@ -32,7 +32,7 @@ struct Advance {
   }
 
   /// An observation at the snapshot, with what is known of the way there.
-  struct Advanced {
+  struct Refreshed {
     let observation: Observation
     /// The difference of the sequence, where few objects decided it.
     fileprivate(set) var sequence: SequenceDifference?
@@ -49,8 +49,8 @@ struct Advance {
     }
   }
 
-  /// The number of spans that are kept.
-  private static let spansMax = 16
+  /// The number of spans that are kept, and the number of changes of each but the first.
+  private static let (spansMax, keptChangesMax) = (16, 4096)
 
   let snapshot: StoreSnapshot
   let limits: Limits
@@ -83,8 +83,9 @@ struct Advance {
     let known = try snapshot.changes(since: position)
     let changes = known ?? ChangeSet(from: position.commit, through: head.number)
     let span = Span(from: position, changes, isComplete: known != nil)
-    if spans.count >= Self.spansMax { spans = [:] }
-    spans[position] = span
+    // The first one is that of the step itself.
+    let isSmall = spans.count < Self.spansMax && changes.changes.count <= Self.keptChangesMax
+    if spans.isEmpty || isSmall { spans[position] = span }
     return span
   }
 
@@ -99,6 +100,23 @@ struct Advance {
     return rows
   }
 
+  /// Returns the effect of a span's changes on the objects of a result alone.
+  ///
+  /// - Parameters:
+  ///   - verdict: The effect on the request.
+  ///   - observation: The observation, with its result at the beginning of the span.
+  ///   - span: The changes.
+  /// - Returns: The effect; undecided where the whole request has to be read again.
+  /// - Throws: `Interrupted`; `SQLiteError`.
+  mutating func resolve(
+    _ verdict: Verdict,
+    on observation: Observation,
+    over span: Span
+  ) throws -> Verdict {
+    guard span.isComplete else { return .undecided }
+    return try origins.resolved(verdict, observation, span.changes, since: span.from, snapshot)
+  }
+
   /// Brings an observation to the snapshot.
   ///
   /// - Parameters:
@@ -107,37 +125,31 @@ struct Advance {
   ///   - span: The changes since its position.
   /// - Returns: The observation with its result at the snapshot.
   /// - Throws: `Interrupted`; `limitExceeded`; `SQLiteError`.
-  mutating func advance(
+  mutating func refresh(
     _ observation: Observation,
     _ verdict: Verdict,
     over span: Span
-  ) throws -> Advanced {
+  ) throws -> Refreshed {
     var observation = observation
-    let resolved = try origins.resolved(
-      span.isComplete ? verdict : .undecided,
-      observation,
-      span.changes,
-      since: span.from,
-      snapshot
-    )
+    let resolved = try resolve(verdict, on: observation, over: span)
     let rows = try rows(of: span)
-    let refreshed =
+    let result =
       try reader.recompiled(&observation)
       ?? reader.refresh(observation, resolved, span.changes, rows)
-    observation.result = refreshed.result
+    observation.result = result.result
     observation.position = snapshot.head.position
-    var advanced = Advanced(observation)
-    advanced.sequence = refreshed.sequence
-    advanced.isReread = refreshed.isReread
-    advanced.candidates = resolved.objects
-    advanced.rows = rows
-    return advanced
+    var refreshed = Refreshed(observation)
+    refreshed.sequence = result.sequence
+    refreshed.isReread = result.isReread
+    refreshed.candidates = resolved.objects
+    refreshed.rows = rows
+    return refreshed
   }
 
   /// Returns the update of a client.
   ///
   /// - Parameters:
-  ///   - advanced: The observation at the snapshot.
+  ///   - refreshed: The observation at the snapshot.
   ///   - result: The result that the client has, at the beginning of the span.
   ///   - span: The changes since then.
   ///   - sharesRows: Whether other updates over the span may have the same rows.
@@ -146,40 +158,42 @@ struct Advance {
   /// - Returns: The update; nil where the results are equal for the client.
   /// - Throws: `Interrupted`; `limitExceeded`; `SQLiteError`.
   func update(
-    _ advanced: Advanced,
+    _ refreshed: Refreshed,
     from result: ObservedResult,
     over span: Span,
     sharesRows: Bool = false,
     isLimited: Bool = false
   ) throws -> UpdateBody? {
     let builder = UpdateBuilder(
-      observation: advanced.observation,
+      observation: refreshed.observation,
       snapshot: snapshot,
       limits: limits,
       from: span.from,
       changes: span.changes,
       shared: sharesRows ? span.encoded : nil,
-      rows: advanced.rows,
-      candidates: advanced.candidates
+      rows: refreshed.rows,
+      candidates: refreshed.candidates
     )
     guard span.isComplete else { return try builder.fresh(.log) }
     return try builder.update(
       from: result,
-      to: advanced.observation.result,
-      sequence: advanced.sequence,
+      to: refreshed.observation.result,
+      sequence: refreshed.sequence,
       isLimited: isLimited
     )
   }
 
-  /// Forgets what work that was stopped may have found in part, or read wrongly.
-  mutating func forgetFound() {
+  /// Discards what work that was stopped may have found in part, or read wrongly.
+  mutating func discardPartialReads() {
     origins = RelatedOrigins()
     for span in spans.values { span.encoded = EncodedRows() }
   }
 
-  /// Returns the end of an observation whose fetch failed; the others go on.
+  /// Returns the end of an observation whose fetch failed.
   ///
-  /// - Parameter error: The error of `advance` or `update`.
+  /// The other observations continue.
+  ///
+  /// - Parameter error: The error of `refresh` or `update`.
   /// - Returns: The last update of its subscriptions.
   /// - Throws: An error that concerns the store, or that stops the work.
   func end(for error: any Error) throws -> UpdateBody {

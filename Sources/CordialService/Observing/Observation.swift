@@ -73,9 +73,9 @@ enum ObservedPlan: Sendable {
     }
   }
 
-  /// Whether a row is one look-up by key: it has no values of other objects, and none that
-  /// functions of the program compute, which may take long.
-  var isLookedUpByKey: Bool {
+  /// Whether the event loop may read the rows of a few objects: they have no values of other
+  /// objects, and none that functions of the program compute, which may take long.
+  var mayRunOnLoop: Bool {
     switch self {
     case .objects(_, let plans):
       plans.values.allSatisfy { $0.related.isEmpty && !$0.callsProgram }

@@ -136,9 +136,10 @@ struct Registration: Sendable {
       ), span.isComplete
     else { return nil }
     let verdict = observation.interest.verdict(on: span.changes, try advance.rows(of: span))
-    guard verdict != .undecided else { return nil }
-    let advanced = try advance.advance(observation, verdict, over: span)
-    return advanced.isReread ? nil : advanced.observation
+    let resolved = try advance.resolve(verdict, on: observation, over: span)
+    guard resolved != .undecided else { return nil }
+    let refreshed = try advance.refresh(observation, resolved, over: span)
+    return refreshed.isReread ? nil : refreshed.observation
   }
 
   /// Returns the rest of the result of `observe`: a whole result or an update.
@@ -329,11 +330,11 @@ struct Registration: Sendable {
   ) throws -> OlderUpdate {
     let former = observation.result
     do {
-      let advanced = try advance.advance(observation, verdict, over: span)
+      let refreshed = try advance.refresh(observation, verdict, over: span)
       return OlderUpdate(
         number: number,
-        result: advanced.observation.result,
-        body: try advance.update(advanced, from: former, over: span)
+        result: refreshed.observation.result,
+        body: try advance.update(refreshed, from: former, over: span)
       )
     } catch {
       return OlderUpdate(

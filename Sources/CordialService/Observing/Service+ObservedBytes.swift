@@ -1,3 +1,4 @@
+import Algorithms
 import PersistentHistory
 
 /// The memory of observed results: those of the registry, and former ones that clients still have.
@@ -19,10 +20,16 @@ extension Service {
         end(subscriber, .end(tooManyObservedBytes), laggards, &updates, outcome)
       }
     }
-    guard registry.bytes > limits.observedBytesMax else { return }
-    // The subscriptions of a connection that has ended are removed in later turns.
-    for largest in registry.bySize() where registry.bytes > limits.observedBytesMax {
-      end(largest, .end(tooManyObservedBytes), laggards, &updates, outcome)
+    var excess = registry.bytes - limits.observedBytesMax
+    guard excess > 0 else { return }
+    // Those of connections that have ended are removed in later turns.
+    let (live, dead) = registry.bySize().partitioned { affected in
+      !affected.subscribers.contains { sessions[$0.session] != nil }
+    }
+    excess -= dead.reduce(0) { $0 + $1.observation.bytes }
+    for largest in live where excess > 0 {
+      excess -= largest.observation.bytes
+      end(largest.number, .end(tooManyObservedBytes), laggards, &updates, outcome)
     }
   }
 

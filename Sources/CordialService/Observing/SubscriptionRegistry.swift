@@ -267,10 +267,10 @@ final class SubscriptionRegistry: Sendable {
   }
 
   /// Returns the observations, ordered by the memory of their results, the largest first.
-  func bySize() -> [Int] {
+  func bySize() -> [Affected] {
     state.withLock { state in
-      state.entries.map { (bytes: $0.value.observation.bytes, number: $0.key) }
-        .sorted { $0.bytes > $1.bytes }.map(\.number)
+      state.entries.keys.compactMap { state.affected($0) }
+        .sorted { $0.observation.bytes > $1.observation.bytes }
     }
   }
 

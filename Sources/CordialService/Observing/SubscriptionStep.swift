@@ -98,6 +98,8 @@ struct SubscriptionStep: Sendable {
   func run(_ snapshot: StoreSnapshot, isSmall: Bool) throws -> Outcome? {
     let head = snapshot.head
     let start = ContinuousClock.now
+    // Before the table, so that it has all columns that these read of changed objects.
+    let late = registry.stragglers()
     let table = registry.table()
     var update = ObservationUpdate(Advance(snapshot, limits, table))
     guard
@@ -108,7 +110,6 @@ struct SubscriptionStep: Sendable {
     else { return nil }
     let rows = try update.advance.rows(of: span)
     let comparison = ChangeComparison(span.changes, rows, with: table)
-    let late = registry.stragglers()
     // One that a registration added meanwhile may have a result of a later commit than the step's.
     let stragglers = late.filter { $0.observation.position.commit <= head.number }
     let recompiled = snapshot.mayDangle ? registry.compiledWithoutDangling() : []
@@ -168,7 +169,7 @@ struct SubscriptionStep: Sendable {
     }
     for candidate in stragglers { try update.run(candidate, &outcome) }
     try catchUp(affected + stragglers, &update.advance, &outcome)
-    // A step that fails is repeated.
+    // These are counted last, because a step that fails is repeated.
     registry.countComparison(with: concerned.lazy.map(\.number))
     registry.countComparison(with: comparison.unaffected)
     return outcome
@@ -212,7 +213,8 @@ struct SubscriptionStep: Sendable {
     head.lastChange - laggard.position.lastChange <= Int64(Self.lookUpsMax)
       && laggard.pending.allSatisfy { pending in
         guard let observation = registry.observation(pending.observation) else { return true }
-        return observation.plan.isLookedUpByKey && !observation.request.includesBefore
+        return observation.plan.mayRunOnLoop && observation.result.isSmall
+          && pending.result.isSmall && !observation.request.includesBefore
           && !observation.request.explains && observation.request.include.isEmpty
       }
   }
@@ -252,7 +254,7 @@ struct SubscriptionStep: Sendable {
           let observation = changed[one.observation] ?? registry.observation(one.observation),
           let span = try advance.span(since: laggard.position),
           let body = try advance.update(
-            Advance.Advanced(observation),
+            Advance.Refreshed(observation),
             from: one.result,
             over: span,
             isLimited: laggard.isBlocked
@@ -279,13 +281,11 @@ extension SubscriptionRegistry.Affected {
 
   /// Returns whether the update needs only a few look-ups by key.
   fileprivate func isSmall(_ verdict: Verdict) -> Bool {
-    guard observation.plan.isLookedUpByKey, !observation.request.includesBefore,
+    guard observation.plan.mayRunOnLoop, !observation.request.includesBefore,
       !observation.request.explains, observation.request.include.isEmpty
     else { return false }
     let result = observation.result
-    guard result.named.count + result.objects.count <= SubscriptionStep.loopObjectsMax else {
-      return false
-    }
+    guard result.isSmall else { return false }
     switch (verdict, observation.plan) {
     case (.undecided, _), (.reaching, _), (.members, .values), (.unaffected, _): return false
     case (.values, _), (.count, _): return true
@@ -335,19 +335,15 @@ private struct ObservationUpdate {
     _ candidate: SubscriptionRegistry.Affected,
     _ outcome: inout SubscriptionStep.Outcome
   ) throws {
-    let observation = candidate.observation
-    guard let span = try advance.span(since: observation.position) else { return }
-    let verdict =
-      span.isComplete
-      ? observation.interest.verdict(on: span.changes, try advance.rows(of: span)) : .undecided
-    try run(candidate, verdict, over: span, isAligned: false, &outcome)
+    guard let span = try advance.span(since: candidate.observation.position) else { return }
+    try run(candidate, nil, over: span, isAligned: false, &outcome)
   }
 
   /// Updates an observation and adds the change to the outcome, or leaves out one that takes long.
   ///
   /// - Parameters:
   ///   - candidate: The observation.
-  ///   - verdict: The effect of the changes on it.
+  ///   - verdict: The effect of the changes on it; nil where it is not known.
   ///   - span: The changes since the position of its result.
   ///   - isAligned: Whether the position is that of clients, for which the update is made.
   ///   - outcome: The outcome of the step.
@@ -355,7 +351,7 @@ private struct ObservationUpdate {
   ///   request.
   mutating func run(
     _ candidate: SubscriptionRegistry.Affected,
-    _ verdict: Verdict,
+    _ verdict: Verdict?,
     over span: Advance.Span,
     isAligned: Bool,
     _ outcome: inout SubscriptionStep.Outcome
@@ -364,11 +360,14 @@ private struct ObservationUpdate {
     let start = ContinuousClock.now
     do {
       let updated = try snapshot.stopping(by: interruption) {
-        try update(candidate, verdict, over: span, isAligned: isAligned)
+        let interest = candidate.observation.interest
+        let verdict =
+          try verdict ?? interest.verdict(on: span.changes, advance.rows(of: span))
+        return try update(candidate, verdict, over: span, isAligned: isAligned)
       }
       outcome.add(updated)
     } catch is Interrupted where isLimited {
-      advance.forgetFound()
+      advance.discardPartialReads()
       outcome.postponed.append(candidate.number)
       lostSeconds += start.duration(to: .now) / .seconds(1)
     }
@@ -396,21 +395,21 @@ private struct ObservationUpdate {
     let start = ContinuousClock.now
     let statements = snapshot.statementCount
     do {
-      let advanced = try advance.advance(candidate.observation, verdict, over: span)
+      let refreshed = try advance.refresh(candidate.observation, verdict, over: span)
       let body =
         try isAligned
-        ? advance.update(advanced, from: former, over: span, sharesRows: sharesRows) : nil
+        ? advance.update(refreshed, from: former, over: span, sharesRows: sharesRows) : nil
       return .change(
         SubscriptionStep.Change(
           number: candidate.number,
           former: former,
-          observation: advanced.observation,
+          observation: refreshed.observation,
           body: body,
           isAligned: isAligned,
           costs: ObservationCosts(
             wakes: 1,
             statements: snapshot.statementCount - statements,
-            reruns: advanced.isReread ? 1 : 0,
+            reruns: refreshed.isReread ? 1 : 0,
             microseconds: start.duration(to: .now).wholeMicroseconds,
             last: ObservationCosts.Wake(
               token: snapshot.token,
@@ -424,6 +423,13 @@ private struct ObservationUpdate {
       if isOnLoop { throw error }
       return .end(candidate.number, try advance.end(for: error))
     }
+  }
+}
+
+extension ObservedResult {
+  /// Whether a step on the loop may search the result and compare it with another one.
+  fileprivate var isSmall: Bool {
+    named.count + objects.count <= SubscriptionStep.loopObjectsMax
   }
 }
 

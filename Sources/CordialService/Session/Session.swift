@@ -64,6 +64,17 @@ final class Session {
   /// Whether responses keep the order of requests: in line framing, until `initialize` succeeds.
   var answersInOrder: Bool { connection.framing == .line && !lifecycle.isInitialized }
 
+  /// The turn in which requests started last, and their number in it.
+  private var starts = (turn: -1, count: 0)
+
+  /// Counts a request that starts in a turn; returns false where it has to wait for the next turn.
+  func countStart(turn: Int, max: Int) -> Bool {
+    if starts.turn != turn { starts = (turn, 0) }
+    guard starts.count < max else { return false }
+    starts.count += 1
+    return true
+  }
+
   /// Whether the peer accepts more bytes, including those that wait for the end of the turn.
   var isWritable: Bool { outgoingBytes < Self.outgoingBytesMax && sink.isWritable }
 

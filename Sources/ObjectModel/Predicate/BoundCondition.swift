@@ -6,7 +6,7 @@ package struct BoundCondition: Sendable {
   private let columns: [String]
   private let term: Term
 
-  /// A part of a condition; a column that the tables do not have is at -1.
+  /// A part of a condition; one with a column that the tables do not have is unknown.
   private indirect enum Term: Sendable {
     case constant(Bool)
     case equal(Int, StorageKey, Bool)
@@ -25,30 +25,34 @@ package struct BoundCondition: Sendable {
   /// - Parameters:
   ///   - condition: The condition.
   ///   - columns: The first columns of the tables, with all columns that the condition reads and
-  ///     that the tables have.
+  ///     that the tables have; rows do not decide what reads other columns.
   package init(_ condition: RowCondition, to columns: [String]) {
     self.columns = columns
     term = Self.term(condition, columns)
   }
 
   private static func term(_ condition: RowCondition, _ columns: [String]) -> Term {
-    func index(of column: String) -> Int { columns.firstIndex(of: column) ?? -1 }
-    return switch condition {
-    case .constant(let flag): .constant(flag)
-    case .comparison(let column, .equal, let operand):
-      .equal(index(of: column), StorageKey(operand), true)
-    case .comparison(let column, .notEqual, let operand):
-      .equal(index(of: column), StorageKey(operand), false)
-    case .comparison(let column, let sign, let operand): .order(index(of: column), sign, operand)
-    case .oneOf(let column, let keys): .oneOf(index(of: column), keys)
-    case .between(let column, let low, let high): .between(index(of: column), low, high)
-    case .text(let column, let sign, let operand, let flags):
-      .text(index(of: column), sign, folded: operand, flags: flags)
-    case .not(let inner): .not(term(inner, columns))
-    case .all(let terms): .all(terms.map { term($0, columns) })
-    case .any(let terms): .any(terms.map { term($0, columns) })
-    case .unknown: .unknown
-    }
+    func index(of column: String) -> Int? { columns.firstIndex(of: column) }
+    let bound: Term? =
+      switch condition {
+      case .constant(let flag): .constant(flag)
+      case .comparison(let column, .equal, let operand):
+        index(of: column).map { .equal($0, StorageKey(operand), true) }
+      case .comparison(let column, .notEqual, let operand):
+        index(of: column).map { .equal($0, StorageKey(operand), false) }
+      case .comparison(let column, let sign, let operand):
+        index(of: column).map { .order($0, sign, operand) }
+      case .oneOf(let column, let keys): index(of: column).map { .oneOf($0, keys) }
+      case .between(let column, let low, let high):
+        index(of: column).map { .between($0, low, high) }
+      case .text(let column, let sign, let operand, let flags):
+        index(of: column).map { .text($0, sign, folded: operand, flags: flags) }
+      case .not(let inner): .not(term(inner, columns))
+      case .all(let terms): .all(terms.map { term($0, columns) })
+      case .any(let terms): .any(terms.map { term($0, columns) })
+      case .unknown: .unknown
+      }
+    return bound ?? .unknown
   }
 
   /// Returns whether the rows of a table have the condition's columns at the same indexes.
@@ -74,7 +78,7 @@ package struct BoundCondition: Sendable {
     case .between(let column, let low, let high):
       compare(row[column], .greaterOrEqual, low) && compare(row[column], .lessOrEqual, high)
     case .text(let column, let sign, let operand, let flags):
-      search(column < 0 ? nil : row.table.folded(row.index, column, flags), sign, operand)
+      search(row.table.folded(row.index, column, flags), sign, operand)
     case .not(let inner): evaluate(inner, row).map { !$0 }
     case .all(let terms): decide(terms, row, while: true)
     case .any(let terms): decide(terms, row, while: false)
