@@ -156,6 +156,8 @@ package struct SubscriptionTable: Sendable {
 
   package var count: Int { entries.count }
 
+  package func contains(_ number: Int) -> Bool { entries[number] != nil }
+
   /// Adds a request, or replaces its interest.
   package mutating func set(_ interest: Interest, for number: Int) {
     remove(number)

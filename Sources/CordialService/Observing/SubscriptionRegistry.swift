@@ -221,9 +221,6 @@ final class SubscriptionRegistry: Sendable {
     state.withLock { $0.postponed.remove(number) != nil }
   }
 
-  /// The observations that are read alone.
-  func postponed() -> Set<Int> { state.withLock { $0.postponed } }
-
   /// Records the result of an observation at a later position.
   ///
   /// - Parameters:
@@ -330,11 +327,19 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Returns the observations whose results are of another position, without those that are read
-  /// alone, ordered by number.
-  func stragglers() -> [Affected] {
+  /// Returns what a step begins with, all of one moment: requests are registered meanwhile.
+  ///
+  /// - Returns: The requests as they are now; the observations whose results are of another
+  ///   position than the others', without those that are read alone, ordered by number; and the
+  ///   numbers of both.
+  func start() -> (table: SubscriptionTable, late: [Affected], apart: Set<Int>) {
     state.withLock { state in
-      state.stragglers.subtracting(state.postponed).sorted().compactMap { state.affected($0) }
+      state.table.prepare()
+      let late = state.stragglers.subtracting(state.postponed).sorted()
+      return (
+        state.table, late.compactMap { state.affected($0) },
+        state.stragglers.union(state.postponed)
+      )
     }
   }
 

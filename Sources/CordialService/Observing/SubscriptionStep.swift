@@ -98,9 +98,7 @@ struct SubscriptionStep: Sendable {
   func run(_ snapshot: StoreSnapshot, isSmall: Bool) throws -> Outcome? {
     let head = snapshot.head
     let start = ContinuousClock.now
-    // Before the table, so that it has all columns that these read of changed objects.
-    let late = registry.stragglers()
-    let table = registry.table()
+    let (table, late, apart) = registry.start()
     var update = ObservationUpdate(Advance(snapshot, limits, table))
     guard
       let span = try update.advance.span(
@@ -112,10 +110,10 @@ struct SubscriptionStep: Sendable {
     let comparison = ChangeComparison(span.changes, rows, with: table)
     // One that a registration added meanwhile may have a result of a later commit than the step's.
     let stragglers = late.filter { $0.observation.position.commit <= head.number }
-    let recompiled = snapshot.mayDangle ? registry.compiledWithoutDangling() : []
-    // These are read again, whatever has changed.
-    let postponed = registry.postponed()
-    let others = Set((late + recompiled).map(\.number)).union(postponed)
+    let undangling = snapshot.mayDangle ? registry.compiledWithoutDangling() : []
+    let recompiled = undangling.filter { table.contains($0.number) }
+    // Those that are read alone are read again, whatever has changed.
+    let others = apart.union(recompiled.map(\.number))
     let concerned = comparison.concerned.filter { !others.contains($0.number) }
     var verdicts: [(SubscriptionRegistry.Affected, Verdict)]?
     if isSmall {
@@ -151,7 +149,8 @@ struct SubscriptionStep: Sendable {
     } else {
       if !span.isComplete {
         // Without the changes, each result may be a different one.
-        for candidate in registry.fetches() where !others.contains(candidate.number) {
+        for candidate in registry.fetches()
+        where table.contains(candidate.number) && !others.contains(candidate.number) {
           try run(candidate, .undecided)
         }
       } else {
@@ -161,9 +160,7 @@ struct SubscriptionStep: Sendable {
           try run(candidate, verdict)
         }
       }
-      let own = Set(late.map(\.number))
-      for candidate in recompiled
-      where !own.contains(candidate.number) && !postponed.contains(candidate.number) {
+      for candidate in recompiled where !apart.contains(candidate.number) {
         try run(candidate, .undecided)
       }
     }
