@@ -60,6 +60,10 @@ package enum Message: Sendable, Equatable {
   /// A response, which is ignored because the server sends no requests.
   case response
 
+  /// The maximum length of a method's name, in bytes: comparing a longer one takes long, because
+  /// Swift normalizes it.
+  package static let methodBytesMax = 1024
+
   /// Reads a message from its JSON value.
   ///
   /// - Parameter value: One JSON text, or one element of a batch.
@@ -80,6 +84,9 @@ package enum Message: Sendable, Equatable {
     }
     guard let name = method.string else {
       throw RPCError(.invalidRequest, "A method is a string, this is \(method.kind)")
+    }
+    guard name.utf8.count <= Self.methodBytesMax else {
+      throw RPCError(.invalidRequest, "A method has at most \(Self.methodBytesMax) bytes")
     }
     let params = value["params"] ?? .null
     switch params {

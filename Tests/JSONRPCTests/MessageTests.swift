@@ -39,6 +39,13 @@ import Testing
     try check(#"{"jsonrpc":"2.0","id":"\#(longest)a","method":"a"}"#, nil)
   }
 
+  // Evidence: P-016a
+  @Test func `a method has a limited length`() throws {
+    let longest = String(repeating: "a", count: Message.methodBytesMax)
+    try check(#"{"jsonrpc":"2.0","method":"\#(longest)"}"#, "\(longest) null")
+    try check(#"{"jsonrpc":"2.0","method":"\#(longest)a"}"#, nil)
+  }
+
   @Test func `params are an object, an array or nothing`() throws {
     for params in ["{}", "[]", "null", "[1,2]", "{\"a\":{}}"] {
       try check(#"{"jsonrpc":"2.0","id":1,"method":"a","params":\#(params)}"#, "#1 a \(params)")
