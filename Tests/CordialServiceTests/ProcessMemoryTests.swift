@@ -115,7 +115,7 @@ private let megabyte = 1 << 20
   @Test func `drops the largest unfinished message, and its peer is served`() async throws {
     try await withMemory(2 * megabyte) { host in
       let (large, small) = (HostPeer(host), HostPeer(host))
-      let start = #"{"jsonrpc":"2.0","id":7,"method":""#
+      let start = #"{"jsonrpc":"2.0","id":7,"method":"nothing","params":{"a":""#
       func text(_ count: Int) -> [UInt8] { [UInt8](repeating: UInt8(ascii: "x"), count: count) }
       large.send(bytes: Array(start.utf8) + text(3 * megabyte / 2))
       #expect(large.messages.isEmpty)
@@ -125,12 +125,12 @@ private let megabyte = 1 << 20
       #expect(large.messages.count == 1)
       #expect(large.messages.first?["id"]?.isNull == true)
       #expect(large.messages.first?["error"]?["data"]?["limit"] == "processBytes")
-      large.send(bytes: text(100) + Array("\"}\n".utf8))
+      large.send(bytes: text(100) + Array("\"}}\n".utf8))
       #expect(try large.call("status")["state"] == "serving")
       #expect(large.messages.count == 2)
-      small.send(bytes: Array("\"}\n".utf8))
+      small.send(bytes: Array("\"}}\n".utf8))
       try host.settle()
-      // The text is that of a method which does not exist.
+      // The whole message has arrived, and its method does not exist.
       #expect(small.answer(to: 7)?["error"]?["code"] == -32601)
     }
   }

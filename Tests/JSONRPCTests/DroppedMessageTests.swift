@@ -62,7 +62,7 @@ private final class Flag: Sendable {
 
 // Evidence: P-019d
 @Suite struct `The memory of unfinished messages` {
-  private static let long = #"{"jsonrpc":"2.0","id":9,"method":""# + text(100_000)
+  private static let long = #"{"jsonrpc":"2.0","id":9,"method":"a","params":{"b":""# + text(100_000)
 
   private static func text(_ count: Int) -> String { String(repeating: "x", count: count) }
 
@@ -71,8 +71,8 @@ private final class Flag: Sendable {
     var peer = Peer(budget)
     peer.send(Self.long)
     #expect((100_000...210_000).contains(budget.bytes))
-    peer.send("\"}\n")
-    #expect(peer.lines == ["#9 \(Self.text(100_000)) null"])
+    peer.send("\"}}\n")
+    #expect(peer.lines == [#"#9 a {"b":"\#(Self.text(100_000))"}"#])
     // The request is held until it is answered.
     #expect(peer.account.unfinishedBytes == 0)
     #expect(budget.bytes >= 100_000)
@@ -109,9 +109,9 @@ private final class Flag: Sendable {
     large.dropUnfinished()
     #expect(budget.bytes < 450_000)
     #expect(large.lines == ["1302 processBytes"])
-    large.send(Self.text(100) + "\"}\n" + request(1) + "\n")
+    large.send(Self.text(100) + "\"}}\n" + request(1) + "\n")
     #expect(large.lines == ["1302 processBytes", "#1 a null"])
-    small.send("\"}\n")
+    small.send("\"}}\n")
     #expect(small.lines.count == 1)
   }
 
