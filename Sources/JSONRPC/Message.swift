@@ -60,8 +60,9 @@ package enum Message: Sendable, Equatable {
   /// A response, which is ignored because the server sends no requests.
   case response
 
-  /// The maximum length of a method's name, in bytes: comparing a longer one takes long, because
-  /// Swift normalizes it.
+  /// The length of a method's name from which only its beginning is kept, in bytes.
+  ///
+  /// No method has such a name, and Swift normalizes a name to compare it, which takes long.
   package static let methodBytesMax = 1024
 
   /// Reads a message from its JSON value.
@@ -82,11 +83,11 @@ package enum Message: Sendable, Equatable {
       self = .response
       return
     }
-    guard let name = method.string else {
+    guard var name = method.string else {
       throw RPCError(.invalidRequest, "A method is a string, this is \(method.kind)")
     }
-    guard name.utf8.count <= Self.methodBytesMax else {
-      throw RPCError(.invalidRequest, "A method has at most \(Self.methodBytesMax) bytes")
+    if name.utf8.count > Self.methodBytesMax {
+      name = String(String.UnicodeScalarView(name.unicodeScalars.prefix(100))) + "…"
     }
     let params = value["params"] ?? .null
     switch params {
