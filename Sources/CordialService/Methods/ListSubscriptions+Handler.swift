@@ -47,7 +47,7 @@ private struct ListedSubscription: Sendable {
 }
 
 extension Service {
-  /// Answers `observe/list`, of which a thread of the store writes the response.
+  /// Answers `observe/list`; a thread of the store writes the response.
   func listSubscriptions(_ request: Request) {
     let observations = observing.registry.all()
     let listed = sessions.values.sorted { $0.number < $1.number }.flatMap { session in

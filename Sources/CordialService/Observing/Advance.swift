@@ -16,8 +16,9 @@ struct Advance {
   final class Span {
     let from: LogPosition
     let changes: ChangeSet
-    /// Whether the log has all changes; otherwise each result may be another one, and each client
-    /// starts over.
+    /// Whether the log has all changes.
+    ///
+    /// Without them, every result may differ, and every client starts over.
     let isComplete: Bool
     /// The rows of the changed objects, as far as requests read them; nil before they are needed.
     fileprivate var rows: [ObjectKey: ChangedRow]?

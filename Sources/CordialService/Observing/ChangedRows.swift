@@ -4,7 +4,7 @@ import PersistentHistory
 import PersistentStore
 import Subscriptions
 
-/// The rows with which changes are compared in memory.
+/// Rows of changed objects, on which conditions are evaluated in memory.
 extension StoreSnapshot {
   /// The length of a text from which its row is compared by SQL alone, in bytes.
   private static let textBytesMax = 16 << 10
@@ -38,8 +38,8 @@ extension StoreSnapshot {
   ///   - changes: The changes, which this snapshot ends.
   ///   - from: The position at their beginning.
   ///   - columns: The columns by entity number.
-  /// - Returns: The rows of the objects of these entities, except those with long texts, of which
-  ///   SQL has to decide what they match: it can be stopped.
+  /// - Returns: The rows of the objects of these entities. Rows with long texts are left out: SQL
+  ///   decides which requests they match, because SQL can be stopped.
   /// - Throws: `SQLiteError`.
   func rows(
     of changes: ChangeSet,

@@ -2,7 +2,7 @@ import JSON
 import ObjectModel
 import PersistentStore
 
-/// The updated rows that the updates of one step share, each encoded once.
+/// The updated rows that updates from one position share, each encoded once.
 final class EncodedRows {
   /// The rows of one form: of fetches that return the same values of an entity.
   final class Form {

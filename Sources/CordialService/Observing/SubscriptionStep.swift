@@ -424,7 +424,7 @@ private struct ObservationUpdate {
 }
 
 extension ObservedResult {
-  /// Whether a step on the loop may search the result and compare it with another one.
+  /// Whether the result has so few objects that a step on the loop may search and compare them.
   fileprivate var isSmall: Bool {
     named.count + objects.count <= SubscriptionStep.loopObjectsMax
   }

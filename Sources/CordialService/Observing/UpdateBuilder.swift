@@ -16,7 +16,7 @@ struct UpdateBuilder {
   let from: LogPosition
   /// All changes from the earlier position to the snapshot.
   let changes: ChangeSet
-  /// The rows that the updates of a step from one position share; nil for a single update.
+  /// The rows that updates from the same position share; nil for a single update.
   var shared: EncodedRows?
   /// The rows of the changed objects, as far as they were read.
   var rows: [ObjectKey: ChangedRow] = [:]
