@@ -39,6 +39,7 @@ extension Service {
     }
     store.endStoppedSaves()
     for interruption in observing.alone.values { interruption.stop(.closing) }
+    for read in observing.aloneReads.values { read.interruption.stop(.closing) }
   }
 
   /// Drops connections that must not keep the process alive, as often as the limit says.

@@ -1,8 +1,8 @@
-import CordialValues
+package import CordialValues
 import ObjectModel
 
 /// The changes of a change set with their rows, numbered, for many requests.
-struct ChangeEntries {
+package struct ChangeEntries {
   /// The changes, ordered by entity.
   private(set) var changes: [ObjectChange] = []
   /// The row of each change, as far as it was read.
@@ -23,7 +23,12 @@ struct ChangeEntries {
     let properties: Set<String>
   }
 
-  init(_ set: ChangeSet, _ rows: [ObjectKey: ChangedRow]) {
+  /// Numbers the changes of a set.
+  ///
+  /// - Parameters:
+  ///   - set: The change set.
+  ///   - rows: The rows of changed objects, as far as they were read.
+  package init(_ set: ChangeSet, _ rows: [ObjectKey: ChangedRow]) {
     var known: [Shape: Int] = [:]
     changes = Array(set.changes.values)
     if Set(changes.lazy.map(\.key.entity)).count > 1 {

@@ -130,12 +130,14 @@ package enum Verdict: Sendable, Equatable {
   }
 }
 
-/// How many objects a verdict may name; an effect on more objects is undecided.
+/// How far the search for an effect goes; an effect beyond that is undecided.
 package struct VerdictLimits: Sendable {
   /// The maximum number of objects that may enter, leave or move.
   package var membersMax: Int
   /// The maximum number of other objects.
   package var valuesMax: Int
+  /// Whether the search has to end, asked between changes; nil for a search that goes on.
+  package var isStopped: (@Sendable () -> Bool)?
 
   package init(membersMax: Int = .max, valuesMax: Int = .max) {
     self.membersMax = membersMax
@@ -185,7 +187,7 @@ extension Interest {
   ///   - conditions: The fetch's condition, bound to the rows of each of its entities.
   ///   - limits: How many objects the verdict may name.
   /// - Returns: The verdict.
-  func verdict(
+  package func verdict(
     on set: ChangeSet,
     _ entries: ChangeEntries,
     _ candidates: [Int32]? = nil,
@@ -225,9 +227,13 @@ extension Interest {
         guard let range = entries.ranges[entity] else { continue }
         effect.begin(conditions[entity])
         if let candidates {
-          for index in candidates where range.contains(Int(index)) { effect.add(Int(index)) }
+          for index in candidates where range.contains(Int(index)) {
+            guard !effect.isStopped else { return .undecided }
+            effect.add(Int(index))
+          }
         } else {
           for index in range {
+            guard !effect.isStopped else { return .undecided }
             effect.add(index)
             guard !effect.isUndecided else { return .undecided }
           }
@@ -337,6 +343,11 @@ private struct FetchEffect {
   /// The condition for the entity of the next changes, and the table that it is known to fit.
   private var condition: BoundCondition?
   private var table: RowTable?
+  /// The weight of the rows that are compared before the limits are asked again.
+  private var weightLeft = Self.weightOfPause
+
+  /// The weight of the rows between two questions whether to stop: less than a millisecond.
+  private static let weightOfPause = 1024
 
   init(
     _ membership: Interest.Membership,
@@ -362,6 +373,16 @@ private struct FetchEffect {
   mutating func begin(_ condition: BoundCondition?) {
     self.condition = condition
     table = nil
+  }
+
+  /// Whether the search has to end before the next change.
+  var isStopped: Bool {
+    mutating get {
+      weightLeft -= entries.weight
+      guard weightLeft < 0 else { return false }
+      weightLeft = Self.weightOfPause
+      return limits.isStopped?() ?? false
+    }
   }
 
   private mutating func concern(_ index: Int) -> Concern {

@@ -411,9 +411,18 @@ package struct ChangeComparison {
     _ rows: [ObjectKey: ChangedRow],
     with table: SubscriptionTable
   ) {
+    self.init(set, ChangeEntries(set, rows), with: table)
+  }
+
+  /// Compares a change set, whose changes were numbered before, with the requests of a table.
+  package init(
+    _ set: ChangeSet,
+    _ entries: ChangeEntries,
+    with table: SubscriptionTable
+  ) {
     self.set = set
     self.table = table
-    entries = ChangeEntries(set, rows)
+    self.entries = entries
     (concerned, unaffected) = table.concerned(by: entries)
   }
 

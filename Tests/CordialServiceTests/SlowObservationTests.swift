@@ -132,6 +132,43 @@ import Testing
   }
 }
 
+@Suite struct `Observed requests that take long together` {
+  private static let stepMilliseconds = 50
+  private static let count = 40
+
+  /// Answers the title after a fifth of the time that a step has for one request.
+  private static let slow: ComputedValue = { object in
+    let start = ContinuousClock.now
+    while start.duration(to: .now) <= .milliseconds(stepMilliseconds / 5) {}
+    return object.values["title"] ?? .null
+  }
+
+  /// Each of them is fast enough for a step.
+  // Evidence: P-084c
+  @Test func `have their changes after those of other connections`() async throws {
+    try await onOwnThread {
+      var options = ServiceHost.Options()
+      options.stepMilliseconds = Self.stepMilliseconds
+      options.computedValues = ["slow": Self.slow]
+      let host = try ServiceHost(model: computedModel, options)
+      let (slow, other, writer) = (HostPeer(host), HostPeer(host), HostPeer(host))
+      for number in 1...Self.count {
+        let predicate = "slow ==[l] 'x' OR title ==[l] '\(number)'"
+        let fetch = #"{"entity":"Task","predicate":"\#(predicate)"}"#
+        _ = try slow.call("observe", #"{"fetch":\#(fetch),"mode":"ids"}"#)
+      }
+      _ = try other.call("observe", #"{"fetch":{"entity":"Task"}}"#)
+      writer.send("save", insertTask("x"))
+      try host.run(until: "the other connection has its changes") { !other.changes.isEmpty }
+      #expect(slow.changes.isEmpty)
+      try host.run(until: "the connection has its changes") { !slow.changes.isEmpty }
+      let names = slow.changes.flatMap { $0["updates"]?.array ?? [] }.map { $0["subscription"] }
+      #expect(names == (1...Self.count).map { .string("s\($0)") })
+      try host.close()
+    }
+  }
+}
+
 @Suite struct `An observed request with values that a function computes` {
   /// Functions of the program take as long as they want, so the loop never calls one.
   // Evidence: P-084c

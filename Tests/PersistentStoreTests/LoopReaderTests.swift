@@ -12,6 +12,8 @@ import Testing
     try await store.save(#"{"insert":[{"id":"Task/t2","values":{"title":"b"}}]}"#)
     let reader = try store.store.makeReader()
     try reader.limitToLoop()
+    // Looking up one object needs a snapshot before it.
+    _ = try reader.snapshot { $0.head }
     return (store, reader)
   }
 

@@ -22,6 +22,8 @@ struct Advance {
     let isComplete: Bool
     /// The rows of the changed objects, as far as requests read them; nil before they are needed.
     fileprivate var rows: [ObjectKey: ChangedRow]?
+    /// The changes with these rows, numbered; nil before they are needed.
+    fileprivate var entries: ChangeEntries?
     /// The updated rows that updates over the span share, each encoded once.
     fileprivate var encoded = EncodedRows()
 
@@ -99,6 +101,16 @@ struct Advance {
     let rows = try snapshot.rows(of: span.changes, from: span.from, for: table)
     span.rows = rows
     return rows
+  }
+
+  /// Returns the changes of a span with their rows, numbered for all requests.
+  ///
+  /// - Throws: `SQLiteError`.
+  func entries(of span: Span) throws -> ChangeEntries {
+    if let known = span.entries { return known }
+    let entries = ChangeEntries(span.changes, try rows(of: span))
+    span.entries = entries
+    return entries
   }
 
   /// Returns the effect of a span's changes on the objects of a result alone.

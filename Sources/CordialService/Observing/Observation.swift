@@ -192,6 +192,16 @@ struct Observation: Sendable {
       && request.include.isEmpty
   }
 
+  /// Returns how many objects a verdict names, before the whole request is read again.
+  ///
+  /// - Parameter isStopped: Whether the comparison has to end.
+  /// - Returns: The limits.
+  func verdictLimits(_ isStopped: @escaping @Sendable () -> Bool) -> VerdictLimits {
+    var limits = verdictLimits
+    limits.isStopped = isStopped
+    return limits
+  }
+
   /// How many objects a verdict names, before the whole request is read again.
   var verdictLimits: VerdictLimits {
     switch plan {

@@ -262,7 +262,7 @@ struct Registration: Sendable {
     let table = registry.table()
     var advance = Advance(snapshot, limits, table)
     guard let span = try advance.span(since: older.position) else { return [] }
-    let comparison = ChangeComparison(span.changes, try advance.rows(of: span), with: table)
+    let comparison = ChangeComparison(span.changes, try advance.entries(of: span), with: table)
     var updates: [OlderUpdate] = []
     func add(
       _ number: Int,

@@ -65,6 +65,7 @@ extension Service {
       from: position,
       registry: observing.registry,
       laggards: ready.compactMap(laggard),
+      isShared: isObservingShared,
       limits: limits
     )
     if stepOnLoop(step) { return }
@@ -75,6 +76,11 @@ extension Service {
     } completion: { outcome in
       self.onLoop { service in service.stepped(outcome, step) }
     }
+  }
+
+  /// Whether several connections have subscriptions.
+  private var isObservingShared: Bool {
+    sessions.values.lazy.filter { $0.observed.position != nil }.prefix(2).count > 1
   }
 
   /// Performs a step on the loop if a few look-ups by key are sufficient.
@@ -145,7 +151,7 @@ extension Service {
     // The last subscription may have ended meanwhile.
     observing.position = subscriptionCount > 0 ? outcome.position : nil
     observing.add(outcome.authors)
-    for number in outcome.postponed { readAlone(number, from: step.from) }
+    readAlone(outcome.postponed, from: step.from)
     // A connection whose own save is not answered yet stays at its position.
     let laggards = Set(
       step.laggards.map(\.session).filter { number in
@@ -369,6 +375,7 @@ extension Service {
         laggard(session)
           ?? Laggard(session: number, position: position, pending: [], isBlocked: false)
       ],
+      isShared: isObservingShared,
       limits: limits
     )
     snapshot { snapshot in

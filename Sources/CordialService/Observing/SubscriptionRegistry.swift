@@ -16,8 +16,10 @@ final class SubscriptionRegistry: Sendable {
     let number: Int
     let observation: Observation
     let subscribers: SmallSet<Subscriber>
-    /// How often it was postponed lately.
-    var postponements = 0
+    /// The connection that added it; its time counts as that of this connection.
+    let source: Int
+    /// Since when it has been behind the others because it takes long; nil where it is not.
+    let lateSince: ContinuousClock.Instant?
   }
 
   /// The number of results that were replaced before a registration began, which identifies the
@@ -35,11 +37,13 @@ final class SubscriptionRegistry: Sendable {
     /// the result, ascending.
     var former: [(until: Moment, result: ObservedResult)] = []
     var costs = ObservationCosts()
-    var postponements = 0
+    let source: Int
+    var lateSince: ContinuousClock.Instant?
 
     init(_ observation: Observation, _ subscriber: Subscriber) {
       self.observation = observation
       subscribers = [subscriber]
+      source = subscriber.session
     }
   }
 
@@ -74,13 +78,20 @@ final class SubscriptionRegistry: Sendable {
       return observation
     }
 
+    /// Records that an observation is at the position of the others.
+    mutating func align(_ number: Int) {
+      stragglers.remove(number)
+      entries[number]?.lateSince = nil
+    }
+
     func affected(_ number: Int) -> Affected? {
       guard let entry = entries[number] else { return nil }
       return Affected(
         number: number,
         observation: entry.observation,
         subscribers: entry.subscribers,
-        postponements: entry.postponements
+        source: entry.source,
+        lateSince: entry.lateSince
       )
     }
   }
@@ -211,7 +222,7 @@ final class SubscriptionRegistry: Sendable {
       guard let entry = state.entries[number] else { return nil }
       if state.stragglers.insert(number).inserted { entry.observation.position = position }
       state.postponed.insert(number)
-      entry.postponements += 1
+      if entry.lateSince == nil { entry.lateSince = .now }
       return state.affected(number)
     }
   }
@@ -236,16 +247,13 @@ final class SubscriptionRegistry: Sendable {
         state.moment += 1
       }
       state.entries[number]?.observation = observation
-      if observation.position == position, let entry = state.entries[number] {
-        entry.postponements = max(0, entry.postponements - 1)
-      }
       grow(&state, by: observation.bytes - old.bytes)
       if old.result.named != observation.result.named || old.mayDangle != observation.mayDangle {
         state.table.set(observation.interest, for: number)
       }
       if observation.mayDangle { state.undangling.remove(number) }
       if observation.position == position {
-        state.stragglers.remove(number)
+        state.align(number)
       } else {
         state.stragglers.insert(number)
       }
@@ -296,7 +304,7 @@ final class SubscriptionRegistry: Sendable {
   func advance(to position: LogPosition) {
     state.withLock { state in
       for number in state.stragglers where state.entries[number]?.observation.position == position {
-        state.stragglers.remove(number)
+        state.align(number)
       }
     }
   }
@@ -387,7 +395,13 @@ final class SubscriptionRegistry: Sendable {
       if let former = entry.former.first(where: { $0.until >= moment }) {
         observation.result = former.result
       }
-      return Affected(number: number, observation: observation, subscribers: own)
+      return Affected(
+        number: number,
+        observation: observation,
+        subscribers: own,
+        source: entry.source,
+        lateSince: entry.lateSince
+      )
     }
   }
 

@@ -30,6 +30,8 @@ struct SubscriptionStep: Sendable {
   let from: LogPosition
   let registry: SubscriptionRegistry
   let laggards: [Laggard]
+  /// Whether several connections have subscriptions, so that those of one delay others.
+  let isShared: Bool
   let limits: Limits
 
   /// An observation with a new result.
@@ -106,8 +108,8 @@ struct SubscriptionStep: Sendable {
         changesMax: isSmall ? Self.lookUpsMax : .max
       ), span.isComplete || !isSmall
     else { return nil }
-    let rows = try update.advance.rows(of: span)
-    let comparison = ChangeComparison(span.changes, rows, with: table)
+    let entries = try update.advance.entries(of: span)
+    let comparison = ChangeComparison(span.changes, entries, with: table)
     // One that a registration added meanwhile may have a result of a later commit than the step's.
     let stragglers = late.filter { $0.observation.position.commit <= head.number }
     let undangling = snapshot.mayDangle ? registry.compiledWithoutDangling() : []
@@ -134,34 +136,39 @@ struct SubscriptionStep: Sendable {
       authors: try snapshot.lastCommits(after: from.commit)
     )
     update.isOnLoop = isSmall
-    update.isLimited = !isSmall
+    if !isSmall { update.time = StepTime(limits, isShared: isShared) }
     update.sharesRows = verdicts.map { $0.count > 1 } ?? (concerned.count > 1)
     var affected: [SubscriptionRegistry.Affected] = []
-    func run(_ candidate: SubscriptionRegistry.Affected, _ verdict: Verdict) throws {
-      affected.append(candidate)
-      try update.run(candidate, verdict, over: span, isAligned: true, &outcome)
+    func run(
+      _ candidate: SubscriptionRegistry.Affected,
+      _ verdict: (_ isStopped: @escaping @Sendable () -> Bool) -> Verdict
+    ) throws {
+      let isAffected = try update.run(candidate, over: span, isAligned: true, &outcome, verdict)
+      if isAffected { affected.append(candidate) }
     }
     if let verdicts {
       for (candidate, verdict) in verdicts {
         guard start.duration(to: .now) < Self.loopTimeMax else { return nil }
-        try run(candidate, verdict)
+        try run(candidate) { _ in verdict }
       }
     } else {
       if !span.isComplete {
         // Without the changes, each result may be a different one.
         for candidate in registry.fetches()
         where table.contains(candidate.number) && !others.contains(candidate.number) {
-          try run(candidate, .undecided)
+          try run(candidate) { _ in .undecided }
         }
       } else {
         // One verdict at a time: those of a large commit are large.
         for concern in concerned {
-          guard let (candidate, verdict) = self.verdict(on: concern, comparison) else { continue }
-          try run(candidate, verdict)
+          guard let candidate = registry.affected(concern.number) else { continue }
+          try run(candidate) { isStopped in
+            comparison.verdict(on: concern, candidate.observation.verdictLimits(isStopped))
+          }
         }
       }
       for candidate in recompiled where !apart.contains(candidate.number) {
-        try run(candidate, .undecided)
+        try run(candidate) { _ in .undecided }
       }
     }
     for candidate in stragglers { try update.run(candidate, &outcome) }
@@ -172,26 +179,49 @@ struct SubscriptionStep: Sendable {
     return outcome
   }
 
-  /// Brings one observation from its own position to a snapshot, however long that takes.
+  /// The result of an observation that was read alone; nil where it was removed meanwhile.
+  typealias Alone = Result<Updated?, RPCError>
+
+  /// The time after which a read of observations alone leaves the rest to a later snapshot.
+  private static let aloneTimeMax = Duration.seconds(1)
+
+  /// Brings observations from their own positions to a snapshot, one after the other.
   ///
   /// - Parameters:
-  ///   - number: The observation.
-  ///   - registry: The observations.
-  ///   - snapshot: A snapshot at or after its position.
+  ///   - reads: The observations, each with what stops it.
+  ///   - registry: All observations.
+  ///   - snapshot: A snapshot at or after their positions.
   ///   - limits: The limits of the service.
-  /// - Returns: The outcome, without what concerns connections.
-  /// - Throws: `Interrupted`; `SQLiteError`.
-  static func runAlone(
-    _ number: Int,
+  /// - Returns: The results of the first ones: of as many as take about a second, at least of one.
+  /// - Throws: `UnsealedChanges`.
+  static func readAlone(
+    _ reads: [(number: Int, interruption: Interruption)],
     _ registry: SubscriptionRegistry,
     _ snapshot: StoreSnapshot,
     _ limits: Limits
-  ) throws -> Outcome {
-    var outcome = Outcome(token: snapshot.token, position: snapshot.head.position, authors: [])
-    guard let candidate = registry.affected(number) else { return outcome }
+  ) throws -> [Alone] {
+    var results: [Alone] = []
     var update = ObservationUpdate(Advance(snapshot, limits, registry.table()))
-    try update.run(candidate, &outcome)
-    return outcome
+    let start = ContinuousClock.now
+    for (number, interruption) in reads {
+      guard results.isEmpty || start.duration(to: .now) < aloneTimeMax else { break }
+      do {
+        let candidate = registry.affected(number)
+        results.append(
+          .success(
+            try snapshot.stopping(by: interruption) {
+              try candidate.flatMap { try update.readAlone($0, interruption) }
+            }
+          )
+        )
+      } catch let error as UnsealedChanges {
+        throw error
+      } catch {
+        update.advance.discardPartialReads()
+        results.append(.failure(RPCError(any: error)))
+      }
+    }
+    return results
   }
 
   /// Returns the effect of the step's changes on an observation; nil where they have none.
@@ -265,17 +295,6 @@ struct SubscriptionStep: Sendable {
 }
 
 extension SubscriptionRegistry.Affected {
-  /// The time for which the observation may delay others in a step, in seconds.
-  ///
-  /// It doubles each time the observation was postponed, so that one that changes often is brought
-  /// to the position of the others at last.
-  fileprivate func stepSeconds(_ limits: Limits) -> Double {
-    let milliseconds =
-      postponements == 0
-      ? limits.stepMilliseconds : max(limits.stepMilliseconds, 50) << min(postponements, 5)
-    return Double(milliseconds) / 1000
-  }
-
   /// Returns whether the update needs only a few look-ups by key.
   fileprivate func isSmall(_ verdict: Verdict) -> Bool {
     guard observation.plan.mayRunOnLoop, !observation.request.includesBefore,
@@ -304,134 +323,9 @@ extension SubscriptionRegistry.Affected {
   }
 }
 
-/// The update of one observation after another.
-private struct ObservationUpdate {
-  var advance: Advance
-  /// Whether updates over the step's changes may have the same rows.
-  var sharesRows = false
-  /// Whether another thread repeats the step where it fails.
-  var isOnLoop = false
-  /// Whether an observation that takes long is left out.
-  var isLimited = false
-  /// The time that observations have taken that were left out, in seconds.
-  private var lostSeconds = 0.0
-
-  init(_ advance: Advance) {
-    self.advance = advance
-  }
-
-  private var snapshot: StoreSnapshot { advance.snapshot }
-
-  /// Updates an observation that has a position of its own.
-  ///
-  /// - Parameters:
-  ///   - candidate: The observation.
-  ///   - outcome: The outcome of the step.
-  /// - Throws: As `run(_:_:over:isAligned:_:)`.
-  mutating func run(
-    _ candidate: SubscriptionRegistry.Affected,
-    _ outcome: inout SubscriptionStep.Outcome
-  ) throws {
-    guard let span = try advance.span(since: candidate.observation.position) else { return }
-    try run(candidate, nil, over: span, isAligned: false, &outcome)
-  }
-
-  /// Updates an observation and adds the change to the outcome, or leaves out one that takes long.
-  ///
-  /// - Parameters:
-  ///   - candidate: The observation.
-  ///   - verdict: The effect of the changes on it; nil where it is not known.
-  ///   - span: The changes since the position of its result.
-  ///   - isAligned: Whether the position is that of clients, for which the update is made.
-  ///   - outcome: The outcome of the step.
-  /// - Throws: `Interrupted`; `UnsealedChanges`; the errors that concern the store, not the
-  ///   request.
-  mutating func run(
-    _ candidate: SubscriptionRegistry.Affected,
-    _ verdict: Verdict?,
-    over span: Advance.Span,
-    isAligned: Bool,
-    _ outcome: inout SubscriptionStep.Outcome
-  ) throws {
-    let interruption = isLimited ? Interruption(secondsMax: secondsMax(candidate)) : nil
-    let start = ContinuousClock.now
-    do {
-      let updated = try snapshot.stopping(by: interruption) {
-        let interest = candidate.observation.interest
-        let verdict =
-          try verdict ?? interest.verdict(on: span.changes, advance.rows(of: span))
-        return try update(candidate, verdict, over: span, isAligned: isAligned)
-      }
-      outcome.add(updated)
-    } catch is Interrupted where isLimited {
-      advance.discardPartialReads()
-      outcome.postponed.append(candidate.number)
-      lostSeconds += start.duration(to: .now) / .seconds(1)
-    }
-  }
-
-  /// The part of a second that every observation has, however many before it took long.
-  private static let leastSeconds = 0.001
-
-  /// Returns the time for which an observation may delay others.
-  ///
-  /// Many observations that take long delay them together by little more than two of them do.
-  private func secondsMax(_ candidate: SubscriptionRegistry.Affected) -> Double {
-    let own = candidate.stepSeconds(advance.limits)
-    return min(own, max(Self.leastSeconds, 2 * own - lostSeconds))
-  }
-
-  /// Updates an observation, which ends where its fetch fails.
-  private mutating func update(
-    _ candidate: SubscriptionRegistry.Affected,
-    _ verdict: Verdict,
-    over span: Advance.Span,
-    isAligned: Bool
-  ) throws -> SubscriptionStep.Updated {
-    let former = candidate.observation.result
-    let start = ContinuousClock.now
-    let statements = snapshot.statementCount
-    do {
-      let refreshed = try advance.refresh(candidate.observation, verdict, over: span)
-      let body =
-        try isAligned
-        ? advance.update(refreshed, from: former, over: span, sharesRows: sharesRows) : nil
-      return .change(
-        SubscriptionStep.Change(
-          number: candidate.number,
-          former: former,
-          observation: refreshed.observation,
-          body: body,
-          isAligned: isAligned,
-          costs: ObservationCosts(
-            wakes: 1,
-            statements: snapshot.statementCount - statements,
-            reruns: refreshed.isReread ? 1 : 0,
-            microseconds: start.duration(to: .now).wholeMicroseconds,
-            last: ObservationCosts.Wake(
-              token: snapshot.token,
-              change: verdict.first.flatMap { span.changes.changes[$0] },
-              explanation: body?.explanation
-            )
-          )
-        )
-      )
-    } catch {
-      if isOnLoop { throw error }
-      return .end(candidate.number, try advance.end(for: error))
-    }
-  }
-}
-
 extension ObservedResult {
   /// Whether the result has so few objects that a step on the loop may search and compare them.
   fileprivate var isSmall: Bool {
     named.count + objects.count <= SubscriptionStep.loopObjectsMax
-  }
-}
-
-extension Duration {
-  fileprivate var wholeMicroseconds: Int {
-    Int(components.seconds) * 1_000_000 + Int(components.attoseconds / 1_000_000_000_000)
   }
 }
