@@ -61,6 +61,8 @@ package struct Limits: Sendable {
   package var requestSecondsMax = 60
   /// The time for which one observed request delays the changes of the others, in milliseconds;
   /// where it takes longer, it is read alone.
+  ///
+  /// `StepTime` derives the times of several requests from it.
   package var stepMilliseconds = 50
   /// The maximum time of one observed search when the index has advanced, in seconds: the others
   /// wait for it.

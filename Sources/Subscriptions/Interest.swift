@@ -185,7 +185,7 @@ extension Interest {
   ///   - candidates: The numbers of the entries that may concern a fetch; nil for all of its
   ///     entities.
   ///   - conditions: The fetch's condition, bound to the rows of each of its entities.
-  ///   - limits: How many objects the verdict may name.
+  ///   - limits: How far the search for the effect goes.
   /// - Returns: The verdict.
   package func verdict(
     on set: ChangeSet,
@@ -292,11 +292,14 @@ extension Interest {
       || reads.paths.contains { path, entities in path.role == .order && concerns(entities) }
   }
 
+  /// The number of changes between two questions whether to stop.
+  private static let changesOfPause = 1024
+
   /// Returns the changed objects that a fetch reads at the ends of paths, and whether it includes
   /// any.
   ///
-  /// - Returns: The objects; nil where a change concerns the request in another way, or where they
-  ///   are more than an effect may name.
+  /// - Returns: The objects; nil where a change concerns the request in another way, where they are
+  ///   more than an effect may name, or where the search has to end.
   private func reached(
     by set: ChangeSet,
     _ limits: VerdictLimits
@@ -304,7 +307,9 @@ extension Interest {
     var reached: [RelatedReads.Path: Set<ObjectKey>] = [:]
     var includes = false
     guard !related.isEmpty else { return (reached, includes) }
-    for change in set.changes.values where reachesRelated(change) {
+    for (index, change) in set.changes.values.enumerated() {
+      if index % Self.changesOfPause == 0, limits.isStopped?() == true { return nil }
+      guard reachesRelated(change) else { continue }
       guard case .fetch(_, let membership, _) = self, let reads = membership.reads else {
         return nil
       }

@@ -436,7 +436,7 @@ package struct ChangeComparison {
   ///
   /// - Parameters:
   ///   - concern: The request.
-  ///   - limits: How many objects the verdict may name.
+  ///   - limits: How far the search for the effect goes.
   /// - Returns: The verdict.
   /// - Complexity: Linear in the changes that may concern the request.
   package func verdict(

@@ -136,11 +136,25 @@ import Testing
   private static let stepMilliseconds = 50
   private static let count = 40
 
-  /// Answers the title after a fifth of the time that a step has for one request.
-  private static let slow: ComputedValue = { object in
-    let start = ContinuousClock.now
-    while start.duration(to: .now) <= .milliseconds(stepMilliseconds / 5) {}
-    return object.values["title"] ?? .null
+  /// Returns a computed value that has the title after some time.
+  private static func slow(milliseconds: Int) -> ComputedValue {
+    { object in
+      let start = ContinuousClock.now
+      while start.duration(to: .now) <= .milliseconds(milliseconds) {}
+      return object.values["title"] ?? .null
+    }
+  }
+
+  /// Sends saves of one object that follow each other, until a peer has changes.
+  private static func save(_ host: ServiceHost, _ other: HostPeer, until peer: HostPeer) throws {
+    let writer = HostPeer(host)
+    for number in 0...100_000 where peer.changes.isEmpty {
+      let update = #"{"update":[{"id":"Task/p1","values":{"title":"\#(number)"}}]}"#
+      writer.send("save", number == 0 ? insertTask("0") : update)
+      try host.run(until: "the other connection has its changes") {
+        other.changes.count > number
+      }
+    }
   }
 
   /// Each of them is fast enough for a step.
@@ -149,7 +163,7 @@ import Testing
     try await onOwnThread {
       var options = ServiceHost.Options()
       options.stepMilliseconds = Self.stepMilliseconds
-      options.computedValues = ["slow": Self.slow]
+      options.computedValues = ["slow": Self.slow(milliseconds: Self.stepMilliseconds / 5)]
       let host = try ServiceHost(model: computedModel, options)
       let (slow, other, writer) = (HostPeer(host), HostPeer(host), HostPeer(host))
       for number in 1...Self.count {
@@ -164,6 +178,45 @@ import Testing
       try host.run(until: "the connection has its changes") { !slow.changes.isEmpty }
       let names = slow.changes.flatMap { $0["updates"]?.array ?? [] }.map { $0["subscription"] }
       #expect(names == (1...Self.count).map { .string("s\($0)") })
+      try host.close()
+    }
+  }
+
+  // Evidence: P-084c
+  @Test func `have their changes although commits follow each other`() async throws {
+    try await onOwnThread {
+      var options = ServiceHost.Options()
+      options.stepMilliseconds = 20
+      options.computedValues = ["slow": Self.slow(milliseconds: 10)]
+      let host = try ServiceHost(model: computedModel, options)
+      let (slow, other) = (HostPeer(host), HostPeer(host))
+      _ = try other.call("observe", #"{"fetch":{"entity":"Task"}}"#)
+      for number in 1...20 {
+        let fetch = #"{"entity":"Task","predicate":"slow !=[l] 'x\#(number)'"}"#
+        _ = try slow.call("observe", #"{"fetch":\#(fetch)}"#)
+      }
+      try Self.save(host, other, until: slow)
+      let updates = slow.changes.first?["updates"]?.array ?? []
+      #expect(updates.count == 20)
+      #expect(updates.allSatisfy { $0["error"] == nil })
+      try host.close()
+    }
+  }
+
+  // Evidence: P-084c
+  @Test func `end where their connection has waited as long as for a request`() async throws {
+    try await onOwnThread {
+      var options = ServiceHost.Options()
+      options.limits.requestSecondsMax = 1
+      options.stepMilliseconds = 5
+      options.computedValues = ["slow": Self.slow(milliseconds: 400)]
+      let host = try ServiceHost(model: computedModel, options)
+      let (slow, other) = (HostPeer(host), HostPeer(host))
+      _ = try other.call("observe", #"{"fetch":{"entity":"Task"}}"#)
+      let fetch = #"{"entity":"Task","predicate":"slow !=[l] 'x'"}"#
+      _ = try slow.call("observe", #"{"fetch":\#(fetch)}"#)
+      try Self.save(host, other, until: slow)
+      #expect(slow.changes.first?["updates"]?.array?.first?["error"]?["code"] == 1303)
       try host.close()
     }
   }

@@ -60,6 +60,8 @@ struct Advance {
   /// The requests, which decide which columns are read of changed objects.
   let table: SubscriptionTable
   private var spans: [LogPosition: Span] = [:]
+  /// The span that was read last, however large it is.
+  private var last: Span?
   /// The objects that were found of changed objects at the ends of paths, for all fetches.
   private var origins = RelatedOrigins()
 
@@ -81,6 +83,7 @@ struct Advance {
   /// - Complexity: Linear in the changes logged since the position, once for each position.
   mutating func span(since position: LogPosition, changesMax: Int = .max) throws -> Span? {
     if let known = spans[position] { return known }
+    if let last, last.from == position { return last }
     let head = snapshot.head
     guard head.lastChange - position.lastChange <= Int64(changesMax) else { return nil }
     let known = try snapshot.changes(since: position)
@@ -88,7 +91,7 @@ struct Advance {
     let span = Span(from: position, changes, isComplete: known != nil)
     // The first one is that of the step itself.
     let isSmall = spans.count < Self.spansMax && changes.changes.count <= Self.keptChangesMax
-    if spans.isEmpty || isSmall { spans[position] = span }
+    if spans.isEmpty || isSmall { spans[position] = span } else { last = span }
     return span
   }
 
@@ -200,6 +203,7 @@ struct Advance {
   mutating func discardPartialReads() {
     origins = RelatedOrigins()
     for span in spans.values { span.encoded = EncodedRows() }
+    last?.encoded = EncodedRows()
   }
 
   /// Returns the end of an observation whose fetch failed.

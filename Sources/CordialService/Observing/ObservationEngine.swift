@@ -3,32 +3,6 @@ import Interruptions
 import JSONRPC
 import PersistentHistory
 
-/// The read of observations of one connection that take long, one after the other.
-struct AloneRead {
-  /// The observations that the read which runs does not bring to its snapshot.
-  private(set) var waiting: [Int] = []
-  private(set) var isRunning = false
-  /// What stops the read, apart from what stops each observation.
-  let interruption = Interruption()
-
-  /// Adds an observation to those that wait for a read.
-  mutating func add(_ number: Int) { waiting.append(number) }
-
-  /// Begins to read those that wait; returns nil where none does.
-  mutating func begin() -> (numbers: [Int], interruption: Interruption)? {
-    guard !waiting.isEmpty else { return nil }
-    defer { waiting = [] }
-    isRunning = true
-    return (waiting, interruption)
-  }
-
-  /// Ends a read that has left observations to the next one.
-  mutating func end(leaving rest: some Sequence<Int>) {
-    isRunning = false
-    waiting = rest + waiting
-  }
-}
-
 /// The state of the observations of all connections, which move from one position to the next
 /// together.
 struct ObservationEngine {
@@ -55,8 +29,8 @@ struct ObservationEngine {
   private var lastCommits: [String?: Int64] = [:]
   /// What stops the observations that are read alone, by number.
   var alone: [Int: Interruption] = [:]
-  /// The reads of these, by the connections that added them.
-  var aloneReads: [Int: AloneRead] = [:]
+  /// The reads of these.
+  var aloneReads: [AloneRead.Subject: AloneRead] = [:]
   /// The work that waits for the end of an observation that is read alone.
   var afterAlone: [@Sendable (isolated Service) -> Void] = []
   /// The work that waits for the end of the step that a worker performs.

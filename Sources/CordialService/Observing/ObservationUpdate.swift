@@ -12,7 +12,7 @@ struct ObservationUpdate {
   var sharesRows = false
   /// Whether another thread repeats the step where it fails.
   var isOnLoop = false
-  /// For how long the observations may delay each other; nil where none waits for another one.
+  /// For how long the observations may delay each other; nil for any time.
   var time: StepTime?
 
   init(_ advance: Advance) {
@@ -21,29 +21,12 @@ struct ObservationUpdate {
 
   private var snapshot: StoreSnapshot { advance.snapshot }
 
-  /// Updates an observation that has a position of its own.
+  /// Updates an observation that is at the position of the others, and adds the change to the
+  /// outcome, or leaves out one that takes long.
   ///
   /// - Parameters:
   ///   - candidate: The observation.
-  ///   - outcome: The outcome of the step.
-  /// - Throws: As `run(_:over:isAligned:_:_:)`.
-  mutating func run(
-    _ candidate: SubscriptionRegistry.Affected,
-    _ outcome: inout SubscriptionStep.Outcome
-  ) throws {
-    guard let span = try advance.span(since: candidate.observation.position) else { return }
-    let entries = try advance.entries(of: span)
-    _ = try run(candidate, over: span, isAligned: false, &outcome) { isStopped in
-      candidate.verdict(over: span, entries, isStopped)
-    }
-  }
-
-  /// Updates an observation and adds the change to the outcome, or leaves out one that takes long.
-  ///
-  /// - Parameters:
-  ///   - candidate: The observation.
-  ///   - span: The changes since the position of its result.
-  ///   - isAligned: Whether the position is that of clients, for which the update is made.
+  ///   - span: The changes since that position.
   ///   - outcome: The outcome of the step.
   ///   - verdict: Returns the effect of the changes on it; undecided where it was stopped.
   /// - Returns: Whether it was updated or left out, and not unaffected.
@@ -52,40 +35,28 @@ struct ObservationUpdate {
   mutating func run(
     _ candidate: SubscriptionRegistry.Affected,
     over span: Advance.Span,
-    isAligned: Bool,
     _ outcome: inout SubscriptionStep.Outcome,
     _ verdict: (_ isStopped: @escaping @Sendable () -> Bool) -> Verdict
   ) throws -> Bool {
-    guard let seconds = time?.seconds(for: candidate) else {
-      let verdict = verdict { false }
-      guard verdict != .unaffected || !isAligned else { return false }
-      outcome.add(try update(candidate, verdict, over: span, isAligned: isAligned))
-      return true
-    }
-    let start = ContinuousClock.now
-    let end = start + .seconds(seconds)
-    var isDone = true
-    defer { time?.charge(start.duration(to: .now) / .seconds(1), to: candidate, isDone: isDone) }
-    if seconds > 0 {
-      let verdict = verdict { ContinuousClock.now >= end }
-      // One with a position of its own is brought to that of the others.
-      guard verdict != .unaffected || !isAligned else { return false }
-      do {
-        let left = ContinuousClock.now.duration(to: end) / .seconds(1)
-        let interruption = Interruption(secondsMax: left)
-        outcome.add(
-          try snapshot.stopping(by: interruption) {
-            try update(candidate, verdict, over: span, isAligned: isAligned)
-          }
-        )
-        return true
-      } catch is Interrupted {
-        advance.discardPartialReads()
+    try timed(candidate, &outcome) { update, end in
+      let verdict = verdict { end.map { ContinuousClock.now >= $0 } ?? false }
+      guard verdict != .unaffected else { return nil }
+      return try update.snapshot.stopping(at: end) {
+        try update.update(candidate, verdict, over: span, isAligned: true)
       }
     }
-    isDone = false
-    outcome.postponed.append(candidate.number)
-    return true
+  }
+
+  /// Updates an observation that has a position of its own, as `run(_:over:_:_:)`.
+  mutating func run(
+    _ candidate: SubscriptionRegistry.Affected,
+    _ outcome: inout SubscriptionStep.Outcome
+  ) throws {
+    _ = try timed(candidate, &outcome) { update, end in
+      try update.snapshot.stopping(at: end) {
+        try update.update(candidate) { end.map { ContinuousClock.now >= $0 } ?? false }
+      }
+    }
   }
 
   /// Updates an observation that has a position of its own, however long that takes.
@@ -93,16 +64,70 @@ struct ObservationUpdate {
   /// - Parameters:
   ///   - candidate: The observation.
   ///   - interruption: What stops it.
-  /// - Returns: The update.
-  /// - Throws: As `run(_:over:isAligned:_:_:)`.
+  /// - Returns: The update; nil where the store does not have the changes.
+  /// - Throws: `Interrupted`; the errors that concern the store.
   mutating func readAlone(
     _ candidate: SubscriptionRegistry.Affected,
     _ interruption: Interruption
   ) throws -> SubscriptionStep.Updated? {
-    guard let span = try advance.span(since: candidate.observation.position) else { return nil }
-    let entries = try advance.entries(of: span)
-    let verdict = candidate.verdict(over: span, entries) { interruption.reason != nil }
-    try interruption.check()
+    try snapshot.stopping(by: interruption) {
+      try update(candidate) { interruption.reason != nil }
+    }
+  }
+
+  /// Updates an observation within its time, or leaves it out.
+  ///
+  /// - Parameters:
+  ///   - candidate: The observation.
+  ///   - outcome: The outcome of the step.
+  ///   - body: Returns the update; nil where the changes do not concern the observation. It gets
+  ///     the end of the time.
+  /// - Returns: Whether it was updated or left out.
+  /// - Throws: The errors of the body.
+  private mutating func timed(
+    _ candidate: SubscriptionRegistry.Affected,
+    _ outcome: inout SubscriptionStep.Outcome,
+    _ body: (inout Self, ContinuousClock.Instant?) throws -> SubscriptionStep.Updated?
+  ) throws -> Bool {
+    guard let allowance = time?.allowance(of: candidate) else {
+      guard let updated = try body(&self, nil) else { return false }
+      outcome.add(updated)
+      return true
+    }
+    let start = ContinuousClock.now
+    var isDone = true
+    defer { time?.charge(start.duration(to: .now) / .seconds(1), allowance, isDone: isDone) }
+    if allowance.seconds > 0 {
+      do {
+        guard let updated = try body(&self, start + .seconds(allowance.seconds)) else {
+          return false
+        }
+        outcome.add(updated)
+        return true
+      } catch is Interrupted {
+        advance.discardPartialReads()
+      }
+    }
+    isDone = false
+    outcome.postponed.append(.init(number: candidate.number, isSlow: allowance.isWhole))
+    return true
+  }
+
+  /// Updates an observation that has a position of its own; returns nil where the store does not
+  /// have the changes.
+  private mutating func update(
+    _ candidate: SubscriptionRegistry.Affected,
+    _ isStopped: @escaping @Sendable () -> Bool
+  ) throws -> SubscriptionStep.Updated? {
+    let observation = candidate.observation
+    guard let span = try advance.span(since: observation.position) else { return nil }
+    let verdict = observation.interest.verdict(
+      on: span.changes,
+      try advance.entries(of: span),
+      nil,
+      [:],
+      observation.verdictLimits(isStopped)
+    )
     return try update(candidate, verdict, over: span, isAligned: false)
   }
 
@@ -117,6 +142,7 @@ struct ObservationUpdate {
     let start = ContinuousClock.now
     let statements = snapshot.statementCount
     do {
+      try snapshot.interruption?.check()
       let refreshed = try advance.refresh(candidate.observation, verdict, over: span)
       let body =
         try isAligned
@@ -148,79 +174,14 @@ struct ObservationUpdate {
   }
 }
 
-/// How long the observations of a step may take.
-///
-/// The connections wait for each other in a step. An observation that takes long, or those of a
-/// connection that take long together, are left out and read alone, while the others move on. What
-/// was left out gets more time the longer it has been behind: it comes to the position of the
-/// others at last, however fast commits follow each other, and delays them for a part of the time.
-struct StepTime {
-  /// The time of one observation, in seconds.
-  private let oneMax: Double
-  /// Whether the observations of one connection delay those of others.
-  private let isShared: Bool
-  /// The time that was used, by connection and by all, and the part that led to no update.
-  private var used: [Int: Double] = [:]
-  private var usedByAll = 0.0
-  private var lost = 0.0
-
-  /// The time of the observations of one connection and of all, in those of one observation.
-  private static let (connectionFactor, allFactor) = (2.0, 20.0)
-  /// The time that a connection has, however long those of others took.
-  private static let least = 0.001
-  /// The part of the time for which an observation has been behind that it may take.
-  private static let lateness = 0.25
-
-  init(_ limits: Limits, isShared: Bool) {
-    oneMax = Double(limits.stepMilliseconds) / 1000
-    self.isShared = isShared
-  }
-
-  /// Returns the time for which an observation may delay the others, in seconds; 0 or less where
-  /// it is left out at once.
-  func seconds(for candidate: SubscriptionRegistry.Affected) -> Double {
-    let behind = candidate.lateSince.map { $0.duration(to: .now) / .seconds(1) } ?? 0
-    let own = max(oneMax, behind * Self.lateness)
-    // Those that take long delay the others together by little more than two of them do.
-    var left = 2 * own - lost
-    if isShared {
-      let used = used[candidate.source] ?? 0
-      left = min(
-        left,
-        max(Self.connectionFactor * oneMax, own) - used,
-        max(Self.allFactor * oneMax, own) - usedByAll
-      )
-      if used >= Self.least { return min(own, left) }
-    }
-    return min(own, max(Self.least, left))
-  }
-
-  /// Counts the time that an observation took.
-  ///
-  /// - Parameters:
-  ///   - seconds: The time.
-  ///   - candidate: The observation.
-  ///   - isDone: Whether it was updated.
-  mutating func charge(
-    _ seconds: Double,
-    to candidate: SubscriptionRegistry.Affected,
-    isDone: Bool
-  ) {
-    used[candidate.source, default: 0] += seconds
-    usedByAll += seconds
-    if !isDone { lost += seconds }
-  }
-}
-
-extension SubscriptionRegistry.Affected {
-  /// Returns the effect of changes since the observation's position on it.
-  fileprivate func verdict(
-    over span: Advance.Span,
-    _ entries: ChangeEntries,
-    _ isStopped: @escaping @Sendable () -> Bool
-  ) -> Verdict {
-    let limits = observation.verdictLimits(isStopped)
-    return observation.interest.verdict(on: span.changes, entries, nil, [:], limits)
+extension StoreSnapshot {
+  /// Runs a body whose statements are stopped at a time; nil for no time.
+  fileprivate func stopping<Result>(
+    at end: ContinuousClock.Instant?,
+    _ body: () throws -> Result
+  ) throws -> Result {
+    let left = end.map { ContinuousClock.now.duration(to: $0) / .seconds(1) }
+    return try stopping(by: left.map { Interruption(secondsMax: $0) }, body)
   }
 }
 

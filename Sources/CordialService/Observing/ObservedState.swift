@@ -61,6 +61,8 @@ struct ObservedState {
   var ended: [(number: Int, body: UpdateBody)] = []
   /// The subscriptions whose observations are read alone; the connection waits for them.
   var postponed: Set<Int> = []
+  /// Since when the connection has waited for observations that take long; nil where it has none.
+  var lateSince: ContinuousClock.Instant?
   /// Whether the peer did not accept bytes when a result changed.
   var isBlocked = false
   /// The parts of a message that the peer has not accepted yet.
@@ -131,6 +133,7 @@ struct ObservedState {
     }
     pending = []
     lag = nil
+    lateSince = nil
     isBlocked = false
   }
 }

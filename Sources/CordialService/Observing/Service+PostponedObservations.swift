@@ -11,56 +11,84 @@ import Subscriptions
 extension Service {
   /// Reads observations alone, from the positions of their results.
   ///
-  /// Those of one connection are read one after the other, and share the changes.
+  /// Those of one connection that take long together are read one after the other, and share the
+  /// changes.
   ///
   /// - Parameters:
-  ///   - numbers: The observations.
+  ///   - postponed: The observations.
   ///   - position: The position of the observations' results.
-  func readAlone(_ numbers: [Int], from position: LogPosition) {
-    for number in numbers { postpone(number, at: position) }
-    for (source, read) in observing.aloneReads where !read.isRunning { readAlone(of: source) }
+  func readAlone(_ postponed: [SubscriptionStep.Postponed], from position: LogPosition) {
+    /// The connections of which an observation has ended.
+    var ended: Set<Int> = []
+    for one in postponed { postpone(one, at: position, &ended) }
+    for (subject, read) in observing.aloneReads where !read.isRunning { begin(subject) }
   }
 
   /// Has an observation and its connections wait until it has been read alone.
-  private func postpone(_ number: Int, at position: LogPosition) {
-    guard let affected = observing.registry.postpone(number, at: position) else { return }
+  ///
+  /// One that its connections have waited for as long as for any request ends instead.
+  private func postpone(
+    _ postponed: SubscriptionStep.Postponed,
+    at position: LogPosition,
+    _ ended: inout Set<Int>
+  ) {
+    let number = postponed.number
+    guard let affected = observing.registry.affected(number) else { return }
+    let connections = Set(affected.subscribers.lazy.map(\.session))
+    let observers = connections.compactMap { sessions[$0] }
+    // The longest time that one of its connections wants to wait.
+    let wanted = observers.map { $0.timeoutSeconds ?? .infinity }.max() ?? .infinity
+    let seconds = min(wanted, Double(limits.requestSecondsMax))
+    let isOverdue = observers.allSatisfy { session in
+      session.observed.lateSince.map { $0.duration(to: .now) > .seconds(seconds) } ?? false
+    }
+    // The others may be fast enough without it.
+    if isOverdue, ended.isDisjoint(with: connections) {
+      ended.formUnion(connections)
+      return end(number, .end(RPCError(any: Interrupted(.timedOut, secondsMax: seconds))))
+    }
+    observing.registry.postpone(number, at: position)
     for subscriber in affected.subscribers {
       guard let session = sessions[subscriber.session] else { continue }
       session.observed.postponed.insert(subscriber.number)
+      if session.observed.lateSince == nil { session.observed.lateSince = .now }
       if session.observed.lag == nil { session.observed.lag = position }
       observing.waiting.insert(session.number)
     }
-    // The longest time that one of its connections wants to wait.
-    let wanted = Array(affected.subscribers).map { subscriber in
-      sessions[subscriber.session]?.timeoutSeconds ?? .infinity
-    }.max()
-    observing.alone[number] = Interruption(
-      secondsMax: min(wanted ?? .infinity, Double(limits.requestSecondsMax))
-    )
-    observing.aloneReads[affected.source, default: AloneRead()].add(number)
+    observing.alone[number] = Interruption(secondsMax: seconds)
+    guard let connection = connections.min() else { return }
+    let subject: AloneRead.Subject =
+      postponed.isSlow || connections.count > 1 ? .observation(number) : .connection(connection)
+    observing.aloneReads[subject, default: AloneRead(for: connection)].add(number)
   }
 
-  /// Reads the waiting observations that one connection has added.
-  private func readAlone(of source: Int) {
-    guard let read = observing.aloneReads[source]?.begin() else {
-      observing.aloneReads[source] = nil
+  /// Begins a read of what waits for it.
+  private func begin(_ subject: AloneRead.Subject) {
+    guard let numbers = observing.aloneReads[subject]?.begin(),
+      let read = observing.aloneReads[subject]
+    else {
+      observing.aloneReads[subject] = nil
       return
     }
-    let reads = read.numbers.compactMap { number in
+    let reads = numbers.compactMap { number in
       observing.alone[number].map { (number: number, interruption: $0) }
     }
+    let interruption =
+      if case .observation(let number) = subject, let own = observing.alone[number] { own } else {
+        read.interruption
+      }
     let (registry, limits) = (observing.registry, limits)
-    snapshot(for: ReadTurn(source: source, interruption: read.interruption)) { snapshot in
+    snapshot(for: ReadTurn(source: read.connection, interruption: interruption)) { snapshot in
       try SubscriptionStep.readAlone(reads, registry, snapshot, limits)
     } completion: { outcome in
-      self.onLoop { service in service.readAlone(reads.map(\.number), of: source, outcome) }
+      self.onLoop { service in service.end(subject, reads.map(\.number), outcome) }
     }
   }
 
-  /// Records the results of a read, and reads what it has left.
-  private func readAlone(
+  /// Ends a read, and begins one of what it has left.
+  private func end(
+    _ subject: AloneRead.Subject,
     _ numbers: [Int],
-    of source: Int,
     _ outcome: Result<[SubscriptionStep.Alone], RPCError>
   ) {
     var rest = numbers[...]
@@ -72,8 +100,8 @@ extension Service {
       rest = []
       for number in numbers { record(.failure(error), of: number) }
     }
-    observing.aloneReads[source]?.end(leaving: rest)
-    readAlone(of: source)
+    observing.aloneReads[subject]?.end(leaving: rest)
+    begin(subject)
     runAfterAlone()
   }
 
@@ -99,31 +127,50 @@ extension Service {
         )
         observing.waiting.insert(session.number)
       }
-      let others = observing.position ?? change.observation.position
+      // A step that runs brings the others to another position.
+      let others = observing.isStepping ? nil : observing.position ?? change.observation.position
       observing.registry.update(change.observation, number, at: others)
       observing.registry.add(change.costs, to: number)
-    case .success(.end(let number, let body)): endAlone(number, body)
+    case .success(.end(_, let body)): end(number, body)
     case .success(nil): break
-    case .failure(let error): endAlone(number, .end(error))
+    case .failure(let error): end(number, .end(error))
     }
   }
 
   /// Ends an observation that could not be read, with all its subscriptions.
-  private func endAlone(_ number: Int, _ body: UpdateBody) {
+  private func end(_ number: Int, _ body: UpdateBody) {
     for subscriber in observing.registry.subscribers(of: number) {
-      guard let session = sessions[subscriber.session],
-        let known = session.observed.position
-      else { continue }
-      remove(subscriber.number, session)
-      markChanged(session)
-      // Without other subscriptions, no step reports the end.
-      guard !session.observed.subscriptions.isEmpty else {
-        send([(subscriber.number, body)], by: [], through: known, to: session)
-        continue
-      }
-      session.observed.ended.append((subscriber.number, body))
+      guard let session = sessions[subscriber.session] else { continue }
+      end(subscriber.number, of: session, body)
+    }
+  }
+
+  /// Ends a subscription with its last update, which no step brings.
+  func end(_ number: Int, of session: Session, _ body: UpdateBody) {
+    guard let token = session.observed.position else { return }
+    remove(number, session)
+    if session.observed.subscriptions.isEmpty {
+      // Without other subscriptions, no later step reports the ends.
+      let ended = session.observed.ended + [(number, body)]
+      session.observed.ended = []
+      send(ended.sorted { $0.number < $1.number }, by: [], through: token, to: session)
+    } else {
+      session.observed.ended.append((number, body))
       if session.observed.lag == nil { session.observed.lag = observing.position }
       observing.waiting.insert(session.number)
+    }
+    markChanged(session)
+  }
+
+  /// Whether several connections have subscriptions.
+  var isObservingShared: Bool {
+    sessions.values.lazy.filter { $0.observed.position != nil }.prefix(2).count > 1
+  }
+
+  /// Since when connections have waited for observations that steps have left out.
+  var lateSince: [Int: ContinuousClock.Instant] {
+    observing.waiting.reduce(into: [:]) { late, number in
+      late[number] = sessions[number]?.observed.lateSince
     }
   }
 

@@ -66,6 +66,7 @@ extension Service {
       registry: observing.registry,
       laggards: ready.compactMap(laggard),
       isShared: isObservingShared,
+      lateSince: lateSince,
       limits: limits
     )
     if stepOnLoop(step) { return }
@@ -76,11 +77,6 @@ extension Service {
     } completion: { outcome in
       self.onLoop { service in service.stepped(outcome, step) }
     }
-  }
-
-  /// Whether several connections have subscriptions.
-  private var isObservingShared: Bool {
-    sessions.values.lazy.filter { $0.observed.position != nil }.prefix(2).count > 1
   }
 
   /// Performs a step on the loop if a few look-ups by key are sufficient.
@@ -376,6 +372,7 @@ extension Service {
           ?? Laggard(session: number, position: position, pending: [], isBlocked: false)
       ],
       isShared: isObservingShared,
+      lateSince: lateSince,
       limits: limits
     )
     snapshot { snapshot in

@@ -272,7 +272,7 @@ extension Service {
         guard let session = sessions[subscriber.session] else { continue }
         afterUpdate(session) { service in
           guard let session = service.session(of: subscriber, to: refreshed.number) else { return }
-          service.end(subscriber.number, of: session, error)
+          service.end(subscriber.number, of: session, .end(error))
         }
       }
     }
@@ -285,24 +285,6 @@ extension Service {
       session.observed.subscriptions[index].observation == observation
     else { return nil }
     return session
-  }
-
-  /// Ends a subscription with an error.
-  private func end(_ number: Int, of session: Session, _ error: RPCError) {
-    guard let token = session.observed.position else { return }
-    remove(number, session)
-    let body = UpdateBody.end(error)
-    if session.observed.subscriptions.isEmpty {
-      // Without other subscriptions, no later step reports the ends.
-      let ended = session.observed.ended + [(number, body)]
-      session.observed.ended = []
-      send(ended.sorted { $0.number < $1.number }, through: token, to: session)
-    } else {
-      session.observed.ended.append((number, body))
-      if session.observed.lag == nil { session.observed.lag = observing.position }
-      observing.waiting.insert(session.number)
-    }
-    markChanged(session)
   }
 
   /// Reports the differences of a connection's searches at the newest position of the index.

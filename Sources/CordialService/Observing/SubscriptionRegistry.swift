@@ -16,10 +16,6 @@ final class SubscriptionRegistry: Sendable {
     let number: Int
     let observation: Observation
     let subscribers: SmallSet<Subscriber>
-    /// The connection that added it; its time counts as that of this connection.
-    let source: Int
-    /// Since when it has been behind the others because it takes long; nil where it is not.
-    let lateSince: ContinuousClock.Instant?
   }
 
   /// The number of results that were replaced before a registration began, which identifies the
@@ -37,13 +33,10 @@ final class SubscriptionRegistry: Sendable {
     /// the result, ascending.
     var former: [(until: Moment, result: ObservedResult)] = []
     var costs = ObservationCosts()
-    let source: Int
-    var lateSince: ContinuousClock.Instant?
 
     init(_ observation: Observation, _ subscriber: Subscriber) {
       self.observation = observation
       subscribers = [subscriber]
-      source = subscriber.session
     }
   }
 
@@ -78,20 +71,12 @@ final class SubscriptionRegistry: Sendable {
       return observation
     }
 
-    /// Records that an observation is at the position of the others.
-    mutating func align(_ number: Int) {
-      stragglers.remove(number)
-      entries[number]?.lateSince = nil
-    }
-
     func affected(_ number: Int) -> Affected? {
       guard let entry = entries[number] else { return nil }
       return Affected(
         number: number,
         observation: entry.observation,
-        subscribers: entry.subscribers,
-        source: entry.source,
-        lateSince: entry.lateSince
+        subscribers: entry.subscribers
       )
     }
   }
@@ -216,14 +201,11 @@ final class SubscriptionRegistry: Sendable {
   /// - Parameters:
   ///   - number: The number of the observation.
   ///   - position: The position of the observations' results.
-  /// - Returns: The observation; nil where it was removed meanwhile.
-  func postpone(_ number: Int, at position: LogPosition) -> Affected? {
+  func postpone(_ number: Int, at position: LogPosition) {
     state.withLock { state in
-      guard let entry = state.entries[number] else { return nil }
+      guard let entry = state.entries[number] else { return }
       if state.stragglers.insert(number).inserted { entry.observation.position = position }
       state.postponed.insert(number)
-      if entry.lateSince == nil { entry.lateSince = .now }
-      return state.affected(number)
     }
   }
 
@@ -237,8 +219,9 @@ final class SubscriptionRegistry: Sendable {
   /// - Parameters:
   ///   - observation: The observation with its new result.
   ///   - number: Its number; an observation that was removed meanwhile stays removed.
-  ///   - position: The position of the other observations' results.
-  func update(_ observation: Observation, _ number: Int, at position: LogPosition) {
+  ///   - position: The position of the other observations' results; nil while a step brings them
+  ///     to another one.
+  func update(_ observation: Observation, _ number: Int, at position: LogPosition?) {
     state.withLock { state in
       guard let old = state.entries[number]?.observation else { return }
       if state.readers > 0 {
@@ -253,7 +236,7 @@ final class SubscriptionRegistry: Sendable {
       }
       if observation.mayDangle { state.undangling.remove(number) }
       if observation.position == position {
-        state.align(number)
+        state.stragglers.remove(number)
       } else {
         state.stragglers.insert(number)
       }
@@ -304,7 +287,7 @@ final class SubscriptionRegistry: Sendable {
   func advance(to position: LogPosition) {
     state.withLock { state in
       for number in state.stragglers where state.entries[number]?.observation.position == position {
-        state.align(number)
+        state.stragglers.remove(number)
       }
     }
   }
@@ -395,13 +378,7 @@ final class SubscriptionRegistry: Sendable {
       if let former = entry.former.first(where: { $0.until >= moment }) {
         observation.result = former.result
       }
-      return Affected(
-        number: number,
-        observation: observation,
-        subscribers: own,
-        source: entry.source,
-        lateSince: entry.lateSince
-      )
+      return Affected(number: number, observation: observation, subscribers: own)
     }
   }
 

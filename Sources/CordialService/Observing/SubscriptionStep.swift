@@ -32,6 +32,8 @@ struct SubscriptionStep: Sendable {
   let laggards: [Laggard]
   /// Whether several connections have subscriptions, so that those of one delay others.
   let isShared: Bool
+  /// Since when connections have waited for observations that earlier steps have left out.
+  let lateSince: [Int: ContinuousClock.Instant]
   let limits: Limits
 
   /// An observation with a new result.
@@ -59,6 +61,13 @@ struct SubscriptionStep: Sendable {
     case end(Int, UpdateBody)
   }
 
+  /// An observation that is left out, because it takes long.
+  struct Postponed: Sendable {
+    let number: Int
+    /// Whether it took too long for a step, and not only together with others.
+    let isSlow: Bool
+  }
+
   struct Outcome: Sendable {
     let token: StoreToken
     let position: LogPosition
@@ -67,8 +76,7 @@ struct SubscriptionStep: Sendable {
     var changes: [Change] = []
     /// The observations that ended, with the reasons.
     var ended: [(number: Int, body: UpdateBody)] = []
-    /// The observations that take so long that they are read alone.
-    var postponed: [Int] = []
+    var postponed: [Postponed] = []
     /// The updates of the connections that had missed some, ordered by subscription.
     var laggards: [(session: Int, updates: [(number: Int, body: UpdateBody)])] = []
 
@@ -136,15 +144,14 @@ struct SubscriptionStep: Sendable {
       authors: try snapshot.lastCommits(after: from.commit)
     )
     update.isOnLoop = isSmall
-    if !isSmall { update.time = StepTime(limits, isShared: isShared) }
+    if !isSmall { update.time = StepTime(limits, isShared: isShared, lateSince: lateSince) }
     update.sharesRows = verdicts.map { $0.count > 1 } ?? (concerned.count > 1)
     var affected: [SubscriptionRegistry.Affected] = []
     func run(
       _ candidate: SubscriptionRegistry.Affected,
       _ verdict: (_ isStopped: @escaping @Sendable () -> Bool) -> Verdict
     ) throws {
-      let isAffected = try update.run(candidate, over: span, isAligned: true, &outcome, verdict)
-      if isAffected { affected.append(candidate) }
+      if try update.run(candidate, over: span, &outcome, verdict) { affected.append(candidate) }
     }
     if let verdicts {
       for (candidate, verdict) in verdicts {
@@ -193,7 +200,7 @@ struct SubscriptionStep: Sendable {
   ///   - snapshot: A snapshot at or after their positions.
   ///   - limits: The limits of the service.
   /// - Returns: The results of the first ones: of as many as take about a second, at least of one.
-  /// - Throws: `UnsealedChanges`.
+  /// - Throws: The errors that concern the store.
   static func readAlone(
     _ reads: [(number: Int, interruption: Interruption)],
     _ registry: SubscriptionRegistry,
@@ -207,16 +214,8 @@ struct SubscriptionStep: Sendable {
       guard results.isEmpty || start.duration(to: .now) < aloneTimeMax else { break }
       do {
         let candidate = registry.affected(number)
-        results.append(
-          .success(
-            try snapshot.stopping(by: interruption) {
-              try candidate.flatMap { try update.readAlone($0, interruption) }
-            }
-          )
-        )
-      } catch let error as UnsealedChanges {
-        throw error
-      } catch {
+        results.append(.success(try candidate.flatMap { try update.readAlone($0, interruption) }))
+      } catch let error as Interrupted {
         update.advance.discardPartialReads()
         results.append(.failure(RPCError(any: error)))
       }

@@ -48,6 +48,8 @@ final class ObserveRun {
     // Few spare rows are used up by few changes.
     options.limits.windowSpareMax = random.pick([1, 2, 1000])
     options.limits.matchesInMemory = matchesInMemory
+    // Steps leave out all requests, or those that take longer than a millisecond.
+    if !isSettled { options.stepMilliseconds = [10_000, 0, 1][Int(seed % 3)] }
     let periods = (0..<Self.clientsMax).map { $0 == 0 ? 0 : 50 * random.below(2) }
     let host = try ServiceHost(model: ObserveOracle.model, options)
     self.options = options
