@@ -86,15 +86,15 @@ package final class ByteBudget: Sendable {
 
   /// Creates the budget of a process whose connections hold nothing.
   ///
-  /// An eighth of it is for what no account counts: free memory between the blocks of the
-  /// allocator, and the unused ends of responses.
+  /// A fifth of it is for what no account counts: free memory between the blocks of the allocator,
+  /// the unused ends of responses, and what saves need while they are written.
   ///
   /// - Parameters:
   ///   - processBytesMax: The maximum memory, in bytes.
   ///   - released: Called on any thread after much of the memory has been released. It must not
   ///     take long.
   package init(processBytesMax: Int, released: (@Sendable () -> Void)? = nil) {
-    bytesMax = processBytesMax - processBytesMax / 8
+    bytesMax = processBytesMax - processBytesMax / 5
     announcedMax = processBytesMax
     self.released = released
   }

@@ -19,8 +19,8 @@ private func withMemory(
   }
 }
 
-/// The maximum of which an eighth is for the allocator, and the rest for messages.
-private func announced(_ bytes: Int) -> Int { bytes / 7 * 8 }
+/// The maximum of which a fifth is for the allocator, and the rest for messages.
+private func announced(_ bytes: Int) -> Int { bytes / 4 * 5 }
 
 private let longFetch = #"{"entity":"Task"}"#
 private let megabyte = 1 << 20

@@ -23,12 +23,12 @@ private final class Count: Sendable {
     #expect(second.begin() != nil)
   }
 
-  @Test func `an eighth of the process's maximum is for the allocator`() {
+  @Test func `a fifth of the process's maximum is for the allocator`() {
     let budget = ByteBudget(processBytesMax: 800)
     let (account, other) = (budget.open(), budget.open())
-    account.setResponses(699)
+    account.setResponses(639)
     #expect(other.begin() != nil)
-    account.setResponses(700)
+    account.setResponses(640)
     #expect(other.begin() == nil)
     // What is announced is what an error states.
     #expect(account.announcedMax == 800)
