@@ -157,6 +157,21 @@ private struct ModuleRow {
     )
   }
 
+  @Test func `a kind of live query is a type and a line`() {
+    let folder = "Sources/CordialService/Observing/Queries/"
+    let kinds = Repository.sources.filter { $0.path.hasPrefix(folder) }.flatMap { file in
+      file.code.compactMap { line in
+        line.firstMatch(of: /(?:struct|class|enum) (\w+): LiveQuery\b/).map { String($0.1) }
+      }
+    }
+    #expect(kinds.count >= 6)
+    for kind in kinds {
+      let places = files(with: kind)
+      #expect(places.allSatisfy { $0.hasPrefix(folder) }, "\(places) name \(kind)")
+      #expect(places.contains(folder + "ResultReader+Compile.swift"), "Nothing makes a \(kind)")
+    }
+  }
+
   @Test func `a follower of the log is a type and a line`() {
     let conforming = files(with: ": LogFollower")
     #expect(

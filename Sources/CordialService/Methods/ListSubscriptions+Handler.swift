@@ -26,7 +26,7 @@ private struct ListedSubscription: Sendable {
     writer.raw(",")
     members = [
       JSONMember("mode", .string(observation.request.mode.rawValue)),
-      JSONMember("matching", .string(observation.matching.rawValue)),
+      JSONMember("matching", .string(observation.query.matching.rawValue)),
       JSONMember("rows", .integer(Int64(observation.result.elementCount))),
       JSONMember("bytes", .integer(Int64(observation.bytes))),
     ]

@@ -79,24 +79,20 @@ enum Matching: String {
   case predicate
   /// By SQL, for at least some changes.
   case sql
+
+  /// Creates what matches changes with a condition.
+  init(of condition: RowCondition) {
+    if condition.selectors != nil {
+      self = .equality
+    } else if condition.ranges != nil {
+      self = .range
+    } else {
+      self = condition.isDecidable ? .predicate : .sql
+    }
+  }
 }
 
 extension Observation {
-  var matching: Matching {
-    switch plan {
-    case .objects: return .id
-    case .history: return .predicate
-    case .rows(let plan), .count(let plan): return Self.matching(plan.condition)
-    case .values, .search: return .sql
-    }
-  }
-
-  private static func matching(_ condition: RowCondition) -> Matching {
-    if condition.selectors != nil { return .equality }
-    if condition.ranges != nil { return .range }
-    return condition.isDecidable ? .predicate : .sql
-  }
-
   /// The approximate memory of the observation and its result, in bytes.
   var bytes: Int { Self.bytes(ofIdentity: request.identity) + result.bytes }
 

@@ -1,6 +1,7 @@
 import CordialValues
 import JSON
 import ObjectModel
+import PersistentHistory
 import PersistentStore
 import Subscriptions
 
@@ -42,6 +43,14 @@ struct ObservedResult: Sendable {
   var search: ObservedSearch?
   /// The digests of the included objects.
   var included: [ObjectKey: UInt64] = [:]
+
+  /// Creates a result without elements.
+  init() {}
+
+  /// Creates a result without elements that is read at a snapshot.
+  init(at snapshot: StoreSnapshot) {
+    revision = snapshot.head.number
+  }
 
   /// The number of rows of the whole result.
   var elementCount: Int { named.count + objects.count + rowCount + (search?.hits.count ?? 0) }

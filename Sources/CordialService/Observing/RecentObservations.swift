@@ -30,9 +30,9 @@ struct RecentObservations: Sendable {
 
   var isEmpty: Bool { entries.isEmpty }
 
-  /// Adds an observation that has ended; only fetches of objects are kept.
+  /// Adds an observation that has ended, where its results are kept.
   mutating func add(_ observation: Observation) {
-    guard case .rows = observation.plan, observation.bytes <= bytesMax else { return }
+    guard observation.query.isKept, observation.bytes <= bytesMax else { return }
     let identity = observation.request.identity
     remove(identity)
     entries[identity] = Entry(observation: observation, age: nextAge)

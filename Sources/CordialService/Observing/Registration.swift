@@ -104,16 +104,16 @@ struct Registration: Sendable {
     _ snapshot: StoreSnapshot
   ) throws -> Observation {
     let reader = ResultReader(snapshot: snapshot, limits: limits)
-    let plan = try reader.compile(request)
+    let query = try reader.compile(request)
     var result = ObservedResult()
     result.search = search
     return Observation(
       request: request,
-      plan: plan,
+      query: query,
       modelHash: snapshot.model.hash,
       // A search reads no references itself.
       mayDangle: snapshot.mayDangle || search != nil,
-      inclusion: try reader.inclusion(request, plan),
+      inclusion: try reader.inclusion(request, query),
       result: result,
       position: snapshot.head.position
     )
@@ -122,7 +122,7 @@ struct Registration: Sendable {
   /// Returns the known observation with its result at the snapshot; nil where the request has to be
   /// read again.
   private func refreshed(_ snapshot: StoreSnapshot) throws -> Observation? {
-    guard let observation = known, since == nil, case .rows = observation.plan,
+    guard let observation = known, since == nil, observation.query.isKept,
       observation.modelHash == snapshot.model.hash, observation.mayDangle == snapshot.mayDangle,
       observation.position.commit <= snapshot.head.number
     else { return nil }
@@ -157,18 +157,15 @@ struct Registration: Sendable {
       let old = try snapshot.earlier(position) { earlier in
         let reader = ResultReader(snapshot: earlier, limits: limits)
         var out = UpdateWriter(isDiscarding: true, meter: share)
-        return try reader.read(
+        return try reader.compile(observation.request).read(
           observation.request,
-          try reader.compile(observation.request),
+          reader,
           to: &out
         )
       }
       var out = UpdateWriter(isDiscarding: true, meter: share)
-      observation.result = try ResultReader(snapshot: snapshot, limits: limits).read(
-        observation.request,
-        observation.plan,
-        to: &out
-      )
+      let reader = ResultReader(snapshot: snapshot, limits: limits)
+      observation.result = try observation.query.read(observation.request, reader, to: &out)
       let builder = UpdateBuilder(
         observation: observation,
         snapshot: snapshot,
@@ -179,8 +176,7 @@ struct Registration: Sendable {
       let difference = try ResultDifference(
         from: old,
         to: observation.result,
-        observation,
-        changes
+        ResultDifference.Comparison(observation: observation, changes: changes)
       )
       let isLarger = difference.elementCount > observation.result.elementCount
       if isLarger, observation.request.mode != .signal {
@@ -238,14 +234,13 @@ struct Registration: Sendable {
     } else if isSignal {
       guard !isKnown else { return out.fragments.first?.bytes ?? MessageBytes([]) }
       var unused = UpdateWriter(isDiscarding: true, meter: share)
-      observation.result = try reader.read(observation.request, observation.plan, to: &unused)
+      observation.result = try observation.query.read(observation.request, reader, to: &unused)
     } else {
       try out.object("result") { out in
-        if isKnown, case .rows(let plan) = observation.plan {
-          try reader.write(observation.result, observation.request, plan, to: &out)
-        } else {
-          observation.result = try reader.read(observation.request, observation.plan, to: &out)
-        }
+        observation.result =
+          try isKnown
+          ? observation.query.write(observation, reader, to: &out)
+          : observation.query.read(observation.request, reader, to: &out)
       }
     }
     return out.fragments.first?.bytes ?? MessageBytes([])
@@ -370,7 +365,7 @@ private enum Resumption {
     {
       self = .startsOver(.model)
     } else if let position = try snapshot.logPosition(of: since) {
-      if observation.plan.usesCollation, let folding = try snapshot.newestFolding(),
+      if observation.query.usesCollation, let folding = try snapshot.newestFolding(),
         since.number < folding
       {
         self = .startsOver(.collation)

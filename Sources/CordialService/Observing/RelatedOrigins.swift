@@ -41,37 +41,14 @@ struct RelatedOrigins {
     _ snapshot: StoreSnapshot
   ) throws -> Verdict {
     guard case .reaching(let reached, let own) = verdict else { return verdict }
-    guard case .rows(let plan) = observation.plan else { return .undecided }
-    var members: [ObjectKey: Verdict.Match] = [:]
-    var values: Set<ObjectKey> = []
-    switch own {
-    case .values(let touched): values = touched
-    case .members(let found, let touched): (members, values) = (found, touched)
-    case .unaffected: break
-    case .count, .reaching, .undecided: return .undecided
-    }
-    let membersMax = observation.verdictLimits.membersMax
-    for (path, keys) in reached {
-      // Members of a result of IDs have no values of their own.
-      if path.role == .values, observation.request.mode == .ids { continue }
+    return try observation.query.resolved(reached, own: own, observation) { path, keys in
       let search = Search(
         path: path.steps,
         objects: Set(keys.map(\.object)),
         start: position.lastChange
       )
-      let found = try known[search] ?? find(search, changes, position, snapshot)
-      guard let found, found.count <= membersMax else { return .undecided }
-      for object in found {
-        let key = plan.key(object)
-        if path.role == .values {
-          values.insert(key)
-        } else if members[key] == nil {
-          members[key] = Verdict.Match(before: nil, after: nil)
-        }
-      }
+      return try known[search] ?? find(search, changes, position, snapshot)
     }
-    guard members.count <= membersMax else { return .undecided }
-    return members.isEmpty ? .values(values) : .members(members, values: values)
   }
 
   private mutating func find(

@@ -100,7 +100,7 @@ extension Service {
       guard let index = observed.index(of: number),
         case let subscription = observed.subscriptions[index],
         let observation = observing.registry.observation(subscription.observation),
-        case .search = observation.plan, let behind = subscription.behind
+        observation.query.followsIndex, let behind = subscription.behind
       else { return nil }
       return Registration.Search(
         number: number,

@@ -167,7 +167,7 @@ final class SubscriptionRegistry: Sendable {
       state.table.set(observation.interest, for: number)
       if !isAligned { state.stragglers.insert(number) }
       if !observation.mayDangle { state.undangling.insert(number) }
-      if case .search = observation.plan { state.searches.insert(number) }
+      if observation.query.followsIndex { state.searches.insert(number) }
       return (number, true, !isAligned)
     }
   }

@@ -49,9 +49,7 @@ struct SubscriptionStep: Sendable {
     let costs: ObservationCosts
 
     /// Whether the observation is that of a search.
-    var isOfSearch: Bool {
-      if case .search = observation.plan { true } else { false }
-    }
+    var isOfSearch: Bool { observation.query.followsIndex }
   }
 
   /// What an update makes of an observation.
@@ -239,7 +237,7 @@ struct SubscriptionStep: Sendable {
     head.lastChange - laggard.position.lastChange <= Int64(Self.lookUpsMax)
       && laggard.pending.allSatisfy { pending in
         guard let observation = registry.observation(pending.observation) else { return true }
-        return observation.plan.mayRunOnLoop && observation.result.isSmall
+        return observation.query.mayRunOnLoop && observation.result.isSmall
           && pending.result.isSmall && !observation.request.includesBefore
           && !observation.request.explains && observation.request.include.isEmpty
       }
@@ -296,28 +294,15 @@ struct SubscriptionStep: Sendable {
 extension SubscriptionRegistry.Affected {
   /// Returns whether the update needs only a few look-ups by key.
   fileprivate func isSmall(_ verdict: Verdict) -> Bool {
-    guard observation.plan.mayRunOnLoop, !observation.request.includesBefore,
+    guard observation.query.mayRunOnLoop, !observation.request.includesBefore,
       !observation.request.explains, observation.request.include.isEmpty
     else { return false }
     let result = observation.result
     guard result.isSmall else { return false }
-    switch (verdict, observation.plan) {
-    case (.undecided, _), (.reaching, _), (.members, .values), (.unaffected, _): return false
-    case (.values, _), (.count, _): return true
-    case (.members(let members, _), .count):
-      return result.sections == nil
-        && members.values.allSatisfy { $0.before != nil && $0.after != nil }
-    case (.members(let members, _), .rows(let plan)):
-      // SQL may take long, as with a regular expression or a sort.
-      guard result.sections == nil, members.values.allSatisfy({ $0.after != nil }),
-        members.count <= ResultReader.editsMax(result)
-      else { return false }
-      guard let window = result.window else { return true }
-      let isCounted = members.values.allSatisfy { $0.before != nil }
-      return window.hasSpare(for: members.count) && window.rows.count > members.count
-        && (window.start == 0 || plan.orderColumns != nil && isCounted)
-        && (result.total == nil || isCounted)
-    case (.members, .objects), (.members, .history), (.members, .search): return false
+    switch verdict {
+    case .unaffected, .reaching, .undecided: return false
+    case .values, .count: return true
+    case .members(let members, _): return observation.query.isShort(members, result)
     }
   }
 }

@@ -23,7 +23,7 @@ struct UpdateBuilder {
   /// The changed objects that may concern the observation; nil where all changes may.
   var candidates: Set<ObjectKey>?
 
-  private var reader: ResultReader { ResultReader(snapshot: snapshot, limits: limits) }
+  var reader: ResultReader { ResultReader(snapshot: snapshot, limits: limits) }
 
   /// Returns the update from one result to another.
   ///
@@ -41,34 +41,30 @@ struct UpdateBuilder {
     sequence: SequenceDifference? = nil,
     isLimited: Bool = false
   ) throws -> UpdateBody? {
-    switch observation.plan {
-    case .history(let call): return try transactions(call)
-    case .search: return try search(from: old.search, to: new.search, isLimited: isLimited)
-    case .objects, .rows, .count, .values: break
-    }
-    let old = try comparable(old, new)
-    let difference = try ResultDifference(
-      from: old,
-      to: new,
-      observation,
-      changes,
+    try observation.query.update(from: old, to: new, sequence, isLimited: isLimited, self)
+  }
+
+  /// Returns the update that has the difference of two results, as
+  /// `update(from:to:sequence:isLimited:)`.
+  func difference(
+    from old: ObservedResult,
+    to new: ObservedResult,
+    _ sequence: SequenceDifference?,
+    isLimited: Bool
+  ) throws -> UpdateBody? {
+    let comparison = ResultDifference.Comparison(
+      observation: observation,
+      changes: changes,
       candidates: candidates,
       sequence: sequence
     )
+    let difference = try ResultDifference(from: try comparable(old, new), to: new, comparison)
     guard !difference.isEmpty else { return nil }
     let explanation = try explanation(difference)
     guard observation.request.mode != .signal else { return .signal(explanation) }
     if isLimited, difference.elementCount > new.elementCount { return try fresh(.larger) }
     var out = UpdateWriter(fragmentBytesMax: limits.fragmentBytesMax)
-    switch observation.plan {
-    case .objects(let ids, let plans): try write(difference, ids, plans, &out)
-    case .rows(let plan): try write(difference, plan, new, &out)
-    case .count: if difference.countDiffers { try writeCount(new, &out) }
-    case .values:
-      // All rows are one element.
-      _ = try reader.read(observation.request, observation.plan, to: &out)
-    case .history, .search: break
-    }
+    try observation.query.write(difference, new, self, &out)
     try writeExtras(difference, new, &out)
     if let explanation { try out.member("explanation") { $0.value(explanation) } }
     return UpdateBody(fragments: out.fragments, explanation: explanation)
@@ -96,11 +92,8 @@ struct UpdateBuilder {
     guard !isComparable else { return old }
     return try snapshot.earlier(from) { earlier in
       var out = UpdateWriter.discarding
-      return try ResultReader(snapshot: earlier, limits: limits).read(
-        observation.request,
-        observation.plan,
-        to: &out
-      )
+      let reader = ResultReader(snapshot: earlier, limits: limits)
+      return try observation.query.read(observation.request, reader, to: &out)
     }
   }
 
@@ -114,16 +107,12 @@ struct UpdateBuilder {
       if let search = observation.result.search {
         return try search.write(observation.request.mode, to: &out)
       }
-      _ = try reader.read(observation.request, observation.plan, to: &out)
+      _ = try observation.query.read(observation.request, reader, to: &out)
     }
     if let search = observation.result.search {
       try out.member("index") { $0.string(search.token.description) }
     }
     return UpdateBody(fragments: out.fragments)
-  }
-
-  private func writeCount(_ new: ObservedResult, _ out: inout UpdateWriter) throws {
-    try out.member("count") { $0.integer(new.count) }
   }
 
   private func writeExtras(
@@ -139,7 +128,7 @@ struct UpdateBuilder {
     }
     if !difference.included.isEmpty {
       out.beginList("included", isObject: true)
-      try reader.eachIncluded(observation.request, new) { key, bytes in
+      try observation.query.eachIncluded(observation.request, new, reader) { key, bytes in
         guard difference.included.contains(key) else { return }
         try out.element { $0.raw(Array(bytes)) }
       }
@@ -157,88 +146,9 @@ struct UpdateBuilder {
     out.endList()
   }
 
-  // MARK: History
-
-  /// Returns the commits after the earlier position that pass the filters; nil for none.
-  private func transactions(_ call: HistoryCall) throws -> UpdateBody? {
-    var encoder = try HistoryEncoder(call, snapshot, through: snapshot.head.number, limits)
-    let isSignal = observation.request.mode == .signal
-    var out = UpdateWriter(fragmentBytesMax: limits.fragmentBytesMax)
-    var count = 0
-    out.beginList("transactions")
-    try snapshot.log.eachCommit(
-      after: from.commit,
-      through: snapshot.head.number,
-      limit: .max,
-      changesMax: limits.historyChangesMax
-    ) { transaction in
-      guard let json = try encoder.json(transaction) else { return true }
-      count += 1
-      if isSignal { return false }
-      try out.element { $0.value(json) }
-      return true
-    }
-    out.endList()
-    guard count > 0 else { return nil }
-    return isSignal ? .signal : UpdateBody(fragments: out.fragments)
-  }
-
-  // MARK: By IDs
-
-  private func write(
-    _ difference: ResultDifference,
-    _ ids: [String],
-    _ plans: [Int: FetchPlan],
-    _ out: inout UpdateWriter
-  ) throws {
-    guard !difference.named.isEmpty else { return }
-    let isDetailed = observation.request.mode != .ids
-    let deleted = difference.named.filter { $0.kind == .delete }.map(\.key)
-    let last = try isDetailed ? tombstones(Set(deleted)) : [:]
-    let before = try formerValues(
-      difference.named.filter { $0.kind == .update }.map(\.former),
-      plans: plans
-    )
-    out.beginList("objects")
-    for change in difference.named {
-      guard let plan = plans[change.key.entity] else { continue }
-      try out.element { writer in
-        writer.raw("{\"id\":")
-        writer.string(ids[change.index])
-        writer.raw(",\"change\":\"")
-        writer.raw(string: change.kind.rawValue)
-        writer.raw("\"")
-        if isDetailed {
-          try writeDetails(change, plan, last[change.key], before[change.former], &writer)
-        }
-        writer.raw("}")
-      }
-    }
-    out.endList()
-  }
-
-  private func writeDetails(
-    _ change: ResultDifference.NamedChange,
-    _ plan: FetchPlan,
-    _ last: JSONValue?,
-    _ before: JSONValue?,
-    _ writer: inout JSONWriter
-  ) throws {
-    if change.kind == .update {
-      writeProperties(names(change.key, plan), before, &writer)
-    }
-    if change.kind == .delete {
-      writer.raw(",\"last\":")
-      writer.value(last ?? [:])
-    } else {
-      writer.raw(",\"object\":")
-      try writeObject(change.key.object, plan, &writer)
-    }
-  }
-
   /// Writes the names of the values that may differ, and their earlier values where the client
   /// wants them.
-  private func writeProperties(
+  func writeProperties(
     _ names: [String],
     _ before: JSONValue?,
     _ writer: inout JSONWriter
@@ -260,115 +170,23 @@ struct UpdateBuilder {
     return name.split(separator: ".").reduce(values) { $0?[String($1)] }
   }
 
-  // MARK: By fetch
+  // MARK: Rows and objects
 
-  private func write(
-    _ difference: ResultDifference,
-    _ plan: FetchPlan,
-    _ new: ObservedResult,
-    _ out: inout UpdateWriter
-  ) throws {
-    let sequence = difference.sequence
-    try writeRemovals(sequence, plan, &out)
-    out.beginList("insert")
-    for insertion in sequence.insertions {
-      try out.element { writer in
-        try beginRow(insertion.offset, plan.key(insertion.element), &writer)
-        if let offset = insertion.movedFrom {
-          writer.raw(",\"movedFrom\":")
-          writer.integer(Int64(offset))
-        }
-        if observation.request.mode != .ids {
-          writer.raw(",\"object\":")
-          try writeObject(insertion.element, plan, &writer)
-        }
-        writer.raw("}")
-      }
-    }
-    out.endList()
-    if observation.request.mode != .ids {
-      let before = try formerValues(difference.updates.map(\.key)) { _ in plan }
-      if let shared, !observation.request.includesBefore {
-        let form = shared.form(of: plan)
-        let rows = try difference.updates.map { update in
-          UpdateFragment.Row(
-            offset: Int32(clamping: update.offset),
-            rest: try form.row(update.key.object) { writer in
-              try writeUpdated(update.key, plan, nil, &writer)
-            }
-          )
-        }
-        out.sharedList("update", rows)
-      } else {
-        out.beginList("update")
-        for update in difference.updates {
-          try out.element { writer in
-            writer.raw("{\"offset\":")
-            writer.integer(Int64(update.offset))
-            try writeUpdated(update.key, plan, before[update.key], &writer)
-          }
-        }
-        out.endList()
-      }
-    }
-    try out.member("count") { $0.integer(Int64(new.objects.count)) }
-  }
-
-  /// Writes the end of an updated row, after its offset.
-  private func writeUpdated(
-    _ key: ObjectKey,
-    _ plan: FetchPlan,
-    _ before: JSONValue?,
-    _ writer: inout JSONWriter
-  ) throws {
-    try writeID(key, &writer)
-    writeProperties(names(key, plan), before, &writer)
-    writer.raw(",\"object\":")
-    try writeObject(key.object, plan, &writer)
-    writer.raw("}")
-  }
-
-  private func writeRemovals(
-    _ sequence: SequenceDifference,
-    _ plan: FetchPlan,
-    _ out: inout UpdateWriter
-  ) throws {
-    let deleted = sequence.removals.filter { $0.movedTo == nil }
-      .map { plan.key($0.element) }
-      .filter { changes.changes[$0]?.kind == .delete }
-    let last = try tombstones(Set(deleted))
-    out.beginList("remove")
-    for removal in sequence.removals {
-      let key = plan.key(removal.element)
-      try out.element { writer in
-        try beginRow(removal.offset, key, &writer)
-        if let offset = removal.movedTo {
-          writer.raw(",\"movedTo\":")
-          writer.integer(Int64(offset))
-        } else if changes.changes[key]?.kind == .delete {
-          writer.raw(",\"deleted\":true,\"last\":")
-          writer.value(last[key] ?? [:])
-        }
-        writer.raw("}")
-      }
-    }
-    out.endList()
-  }
-
-  private func beginRow(_ offset: Int, _ key: ObjectKey, _ writer: inout JSONWriter) throws {
+  /// Writes the offset and the ID of a row.
+  func beginRow(_ offset: Int, _ key: ObjectKey, _ writer: inout JSONWriter) throws {
     writer.raw("{\"offset\":")
     writer.integer(Int64(offset))
     try writeID(key, &writer)
   }
 
-  private func writeID(_ key: ObjectKey, _ writer: inout JSONWriter) throws {
+  /// Writes the ID of a row.
+  func writeID(_ key: ObjectKey, _ writer: inout JSONWriter) throws {
     writer.raw(",\"id\":")
     writer.string(try snapshot.wrappedID(key).description)
   }
 
-  // MARK: Objects
-
-  private func tombstones(_ keys: Set<ObjectKey>) throws -> [ObjectKey: JSONValue] {
+  /// Returns the values that deleted objects keep.
+  func tombstones(_ keys: Set<ObjectKey>) throws -> [ObjectKey: JSONValue] {
     try snapshot.log.tombstones(of: keys, from: from, to: snapshot.head)
       .reduce(into: [:]) { result, entry in
         let entity = snapshot.model.entity(entry.key.entity)
@@ -378,7 +196,8 @@ struct UpdateBuilder {
       }
   }
 
-  private func writeObject(
+  /// Writes the row of an object; null for a missing one.
+  func writeObject(
     _ object: Int64,
     _ plan: FetchPlan,
     _ writer: inout JSONWriter
@@ -386,15 +205,8 @@ struct UpdateBuilder {
     if try !snapshot.write(object, as: plan, to: &writer) { writer.null() }
   }
 
-  private func formerValues(
-    _ keys: [ObjectKey],
-    plans: [Int: FetchPlan]
-  ) throws -> [ObjectKey: JSONValue] {
-    try formerValues(keys) { plans[$0.entity] }
-  }
-
   /// Returns the values that objects had at the earlier position, where the client wants them.
-  private func formerValues(
+  func formerValues(
     _ keys: [ObjectKey],
     _ plan: (ObjectKey) -> FetchPlan?
   ) throws -> [ObjectKey: JSONValue] {
@@ -412,7 +224,7 @@ struct UpdateBuilder {
   }
 
   /// Returns the names of the returned values that may differ, ascending.
-  private func names(_ key: ObjectKey, _ plan: FetchPlan) -> [String] {
+  func names(_ key: ObjectKey, _ plan: FetchPlan) -> [String] {
     let change = changes.changes[key]
     guard let change, change.kind != .delete else { return plan.relatedNames.sorted() }
     if change.kind == .insert || change.properties.contains(ChangeSet.everyProperty) {

@@ -56,9 +56,9 @@ struct UpdateExplanation {
     _ terms: [FetchTerm],
     _ difference: ResultDifference
   ) throws -> [JSONValue] {
-    guard case .rows(let plan) = observation.plan, plan.isWindow else { return [] }
+    guard let entities = observation.query.windowEntities else { return [] }
     let outside = sorted.lazy.filter { change in
-      isCandidate(change, plan.resultEntities) && !isOwn(change, difference)
+      isCandidate(change, entities) && !isOwn(change, difference)
     }
     let relevant = Array(outside.prefix(Self.elementsMax))
     let values = try values(of: terms, relevant)
@@ -67,35 +67,20 @@ struct UpdateExplanation {
     }
   }
 
-  private var store: FetchRequest? {
-    switch observation.plan {
-    case .rows(let plan), .count(let plan): plan.request
-    case .values(let request, _): request
-    case .objects, .history, .search: nil
-    }
-  }
+  private var store: FetchRequest? { observation.query.explainedFetch }
 
   /// Returns whether an object's change is one of the result's own objects.
   private func isOwn(_ change: ObjectChange, _ difference: ResultDifference) -> Bool {
-    switch observation.plan {
-    case .objects: difference.named.contains { $0.key == change.key }
-    case .rows(let plan):
-      plan.resultEntities.contains(change.key.entity)
-        && difference.objects.contains(change.key.object)
-    case .count(let plan): isCandidate(change, plan.resultEntities)
-    case .values(_, let plan): isCandidate(change, plan.resultEntities)
-    case .history, .search: false
-    }
+    observation.query.isExplained(by: change, difference) { isCandidate(change, $0) }
   }
 
   /// Returns whether an object outside the rows of a window may have altered the sections or the
   /// total.
   private func isCounted(_ change: ObjectChange, _ difference: ResultDifference) -> Bool {
-    guard case .rows(let plan) = observation.plan, plan.isWindow,
+    guard let entities = observation.query.windowEntities,
       difference.sectionsDiffer || difference.totalDiffers
     else { return false }
-    return !difference.objects.contains(change.key.object)
-      && isCandidate(change, plan.resultEntities)
+    return !difference.objects.contains(change.key.object) && isCandidate(change, entities)
   }
 
   private func isCandidate(_ change: ObjectChange, _ entities: [Int]) -> Bool {
@@ -176,14 +161,7 @@ struct UpdateExplanation {
   /// Returns whether a row decides that an inserted object matches, or that a deleted one matched;
   /// nil for an object that does not, or did not.
   private func isMember(_ change: ObjectChange) throws -> Bool? {
-    let condition: RowCondition
-    switch observation.plan {
-    // The difference names members only.
-    case .objects, .history, .search: return true
-    case .rows(let plan) where !plan.isWindow: return true
-    case .rows(let plan), .count(let plan): condition = plan.condition
-    case .values(_, let plan): condition = plan.condition
-    }
+    guard let condition = observation.query.explainedCondition else { return true }
     let row = rows[change.key].flatMap { change.kind == .insert ? $0.after : $0.before }
     if let decided = condition.constant ?? row.flatMap(condition.evaluate) {
       return decided ? true : nil
@@ -256,17 +234,7 @@ struct UpdateExplanation {
 
   /// Returns the part of the fetch that reads a property of the result's own objects.
   private func part(_ property: String) -> String? {
-    switch observation.plan {
-    case .objects: return "select"
-    case .rows(let plan), .count(let plan):
-      if plan.sectionColumn == property { return "section" }
-      if plan.orderReads.contains(property) { return "sort" }
-      if plan.valueNames[property] != nil { return "select" }
-      if observation.inclusion.relationships.contains(property) { return "include" }
-      return plan.membership.contains(property) ? "predicate" : nil
-    case .values(_, let plan): return plan.ownRead.contains(property) ? "select" : nil
-    case .history, .search: return nil
-    }
+    observation.query.part(property, observation.inclusion)
   }
 
   // MARK: Other objects
@@ -321,19 +289,10 @@ struct UpdateExplanation {
   private func part(of change: ObjectChange, _ deciding: FetchTerm?) -> String {
     if observation.inclusion.entities.contains(change.key.entity) { return "include" }
     if deciding != nil { return "predicate" }
-    if case .rows(let plan) = observation.plan, plan.readsRelatedForOrder { return "sort" }
-    return "select"
+    return observation.query.sortsByRelated ? "sort" : "select"
   }
 
   private func element(_ key: ObjectKey, _ members: [JSONMember]) throws -> JSONValue {
     .object([JSONMember("id", .string(try snapshot.wrappedID(key).description))] + members)
-  }
-}
-
-extension ResultDifference {
-  /// By fetch: the numbers of the objects that enter, leave, move or differ.
-  fileprivate var objects: Set<Int64> {
-    Set(sequence.removals.map(\.element)).union(sequence.insertions.map(\.element))
-      .union(updates.map(\.key.object))
   }
 }

@@ -1,0 +1,163 @@
+import CordialProtocol
+import CordialValues
+import JSON
+import ObjectModel
+import PersistentStore
+import Subscriptions
+
+/// The number of the objects of a fetch.
+struct CountQuery: LiveQuery {
+  let plan: FetchPlan
+
+  var usesCollation: Bool { plan.usesCollation }
+  var matching: Matching { Matching(of: plan.condition) }
+
+  func interest(_ observation: Observation) -> Interest {
+    let request = observation.request
+    // No update says which objects altered the number.
+    let isNumber =
+      plan.sectionColumn == nil && request.fetch?.sectionBy == nil && !request.explains
+      && request.include.isEmpty
+    return plan.interest(
+      observation.inclusion,
+      ignoresValues: request.include.isEmpty,
+      isCount: isNumber
+    )
+  }
+
+  func verdictLimits(_ observation: Observation) -> VerdictLimits {
+    VerdictLimits(membersMax: Observation.valuesMin)
+  }
+
+  func isShort(_ members: [ObjectKey: Verdict.Match], _ result: ObservedResult) -> Bool {
+    result.sections == nil
+      && members.values.allSatisfy { $0.before != nil && $0.after != nil }
+  }
+
+  func read(
+    _ request: ObservedRequest,
+    _ reader: ResultReader,
+    to out: inout UpdateWriter
+  ) throws -> ObservedResult {
+    var result = ObservedResult(at: reader.snapshot)
+    result.count = try reader.snapshot.count(plan)
+    try out.member("count") { $0.integer(result.count) }
+    try reader.readExtras(request, self, plan, &result, &out)
+    return result
+  }
+
+  /// Counts the objects that enter or leave; returns nil where rows do not decide it.
+  func refresh(
+    _ observation: Observation,
+    _ verdict: Verdict,
+    _ changes: ChangeSet,
+    _ rows: [ObjectKey: ChangedRow],
+    _ reader: ResultReader
+  ) throws -> RefreshedResult? {
+    var refreshed = RefreshedResult(result: observation.result)
+    switch verdict {
+    case .unaffected, .values: return refreshed
+    case .reaching, .undecided: return nil
+    case .count(let difference, _):
+      refreshed.result.count += difference
+      refreshed.result.total? += difference
+      return refreshed
+    case .members(let members, _):
+      guard members.values.allSatisfy({ $0.after != nil }),
+        let difference = ResultReader.countDifference(members, matching: [])
+      else { return nil }
+      refreshed.result.count += difference
+      refreshed.result.total? += difference
+      try reader.refreshSections(plan, members, matching: [], rows, &refreshed)
+      return refreshed
+    }
+  }
+
+  func inclusionStart(in model: Model) -> EntityDescription? { plan.entity }
+
+  func including(
+    _ result: ObservedResult,
+    in model: Model
+  ) throws -> (entity: EntityDescription, objects: [Int64])? { (plan.entity, []) }
+
+  func compare(
+    _ old: ObservedResult,
+    _ new: ObservedResult,
+    _ comparison: ResultDifference.Comparison,
+    _ difference: inout ResultDifference
+  ) throws {
+    difference.countDiffers = old.count != new.count
+  }
+
+  func write(
+    _ difference: ResultDifference,
+    _ new: ObservedResult,
+    _ builder: UpdateBuilder,
+    _ out: inout UpdateWriter
+  ) throws {
+    guard difference.countDiffers else { return }
+    try out.member("count") { $0.integer(new.count) }
+  }
+
+  var explainedFetch: FetchRequest? { plan.request }
+  var explainedCondition: RowCondition? { plan.condition }
+
+  func isExplained(
+    by change: ObjectChange,
+    _ difference: ResultDifference,
+    isCandidate: (_ entities: [Int]) -> Bool
+  ) -> Bool {
+    isCandidate(plan.resultEntities)
+  }
+
+  func part(_ property: String, _ inclusion: Observation.Inclusion) -> String? {
+    plan.part(property, inclusion)
+  }
+}
+
+/// What fetches of objects and of their number have in common.
+extension FetchPlan {
+  /// Returns the data on which the result depends.
+  ///
+  /// - Parameters:
+  ///   - inclusion: What decides which objects are included.
+  ///   - reads: How the fetch reaches objects at the ends of paths; nil where a change of these is
+  ///     always undecided.
+  ///   - ignoresValues: Whether nothing depends on the values of the objects, only on their
+  ///     sequence.
+  ///   - isCount: Whether the result is a number, and nothing says which objects altered it.
+  /// - Returns: The data.
+  func interest(
+    _ inclusion: Observation.Inclusion,
+    reads: RelatedReads? = nil,
+    ignoresValues: Bool,
+    isCount: Bool = false
+  ) -> Interest {
+    // The columns with which the sections and the rows before the window are counted.
+    var counted: Set<String> = []
+    if let section = sectionColumn { counted.insert(section) }
+    if request.offset > 0, let order = orderColumns { counted.formUnion(order) }
+    return .fetch(
+      entities: resultEntities,
+      Interest.Membership(
+        membership.union(inclusion.relationships),
+        order: orderReads,
+        condition: condition,
+        counted: counted,
+        ignoresValues: ignoresValues,
+        isCount: isCount,
+        reads: reads
+      ),
+      related: inclusion.related(with: related)
+    )
+  }
+
+  /// Returns the part of the fetch that reads a property of the result's own objects; nil for none.
+  func part(_ property: String, _ inclusion: Observation.Inclusion) -> String? {
+    if sectionColumn == property { return "section" }
+    if orderReads.contains(property) { return "sort" }
+    if valueNames[property] != nil { return "select" }
+    if inclusion.relationships.contains(property) { return "include" }
+    return membership.contains(property) ? "predicate" : nil
+  }
+}

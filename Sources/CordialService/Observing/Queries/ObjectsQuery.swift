@@ -1,0 +1,236 @@
+import CordialProtocol
+import CordialValues
+import JSON
+import ObjectModel
+import PersistentStore
+import Subscriptions
+
+/// Objects by their IDs.
+struct ObjectsQuery: LiveQuery {
+  let ids: [String]
+  /// A plan for each entity of the IDs.
+  let plans: [Int: FetchPlan]
+
+  var usesCollation: Bool { plans.values.contains(where: \.usesCollation) }
+  var mayRunOnLoop: Bool {
+    plans.values.allSatisfy { $0.related.isEmpty && !$0.callsProgram }
+  }
+  var matching: Matching { .id }
+
+  func interest(_ observation: Observation) -> Interest {
+    let named = observation.result.named
+    var related = observation.inclusion.related(with: [:])
+    for plan in plans.values { related.merge(plan.related) { $0.union($1) } }
+    let isAwaiting = named.contains { $0.key == nil }
+    // An object gets an awaited identity by its insertion, or from an external client.
+    for plan in plans.values where isAwaiting {
+      guard let identity = plan.entity.identity else { continue }
+      related[plan.entity.number, default: []].insert(identity.name)
+    }
+    return .objects(
+      SmallSet(named.lazy.compactMap(\.key)),
+      related: related,
+      awaited: isAwaiting ? Set(plans.keys) : []
+    )
+  }
+
+  func verdictLimits(_ observation: Observation) -> VerdictLimits { VerdictLimits() }
+
+  // MARK: Results
+
+  func read(
+    _ request: ObservedRequest,
+    _ reader: ResultReader,
+    to out: inout UpdateWriter
+  ) throws -> ObservedResult {
+    let snapshot = reader.snapshot
+    var result = ObservedResult(at: snapshot)
+    let wantsDigests = request.mode != .ids && plans.values.contains { !$0.related.isEmpty }
+    var missing: [JSONMember] = []
+    out.beginList(request.mode == .ids ? "ids" : "objects")
+    for id in ids {
+      let key = try snapshot.resolve(id)
+      var exists = false
+      var digest: UInt64 = 0
+      if request.mode == .ids {
+        exists = try key.map { try snapshot.exists($0) } ?? false
+        if exists { try out.element { $0.string(id) } }
+      } else {
+        try out.element { writer in
+          let start = writer.bytes.count
+          if let key, let plan = plans[key.entity] {
+            exists = try snapshot.write(key.object, as: plan, to: &writer)
+          }
+          if !exists { writer.null() }
+          if wantsDigests { digest = UInt64(digestOf: writer.bytes[start...]) }
+        }
+      }
+      if !exists { missing.append(try Self.reason(id, key, snapshot)) }
+      result.named.append(.init(key: key, exists: exists))
+      if wantsDigests { result.digests.append(digest) }
+    }
+    out.endList()
+    if !missing.isEmpty, request.mode != .ids {
+      try out.member("missing") { $0.value(.object(missing)) }
+    }
+    let count = request.mode == .ids ? result.named.count(where: \.exists) : ids.count
+    try out.member("count") { $0.integer(Int64(count)) }
+    try reader.readIncluded(request, self, &result, &out)
+    return result
+  }
+
+  private static func reason(
+    _ id: String,
+    _ key: ObjectKey?,
+    _ snapshot: StoreSnapshot
+  ) throws -> JSONMember {
+    let existed = try key.map { try snapshot.wasAllocated($0) } ?? false
+    return JSONMember(id, existed ? "deleted" : "unknown")
+  }
+
+  func refresh(
+    _ observation: Observation,
+    _ verdict: Verdict,
+    _ changes: ChangeSet,
+    _ rows: [ObjectKey: ChangedRow],
+    _ reader: ResultReader
+  ) throws -> RefreshedResult? {
+    let snapshot = reader.snapshot
+    var result = observation.result
+    let rereadsDigests = verdict == .undecided && !result.digests.isEmpty
+    for index in result.named.indices {
+      let old = result.named[index]
+      let kind = old.key.flatMap { changes.changes[$0]?.kind }
+      var new = old
+      switch kind {
+      case .insert: new.exists = true
+      case .delete: new.exists = false
+      // A link row may change without the object that it names.
+      case .update, nil: break
+      }
+      // An identity value may name no object now, or another one. An ID of the form `p` never names
+      // another object. An external client may change identities.
+      if !new.exists || kind != nil, try snapshot.entity(of: ids[index]).identity != nil {
+        new.key = try snapshot.resolve(ids[index])
+        new.exists = try new.key.map { try snapshot.exists($0) } ?? false
+      }
+      result.named[index] = new
+      guard !result.digests.isEmpty, rereadsDigests || kind != nil || new != old else { continue }
+      guard new.exists, let key = new.key, let plan = plans[key.entity] else {
+        result.digests[index] = 0
+        continue
+      }
+      result.digests[index] = try reader.digest(key.object, plan)
+    }
+    try reader.refreshIncluded(observation, &result)
+    return RefreshedResult(result: result)
+  }
+
+  func inclusionStart(in model: Model) -> EntityDescription? {
+    plans.keys.min().map { model.entity($0) }
+  }
+
+  func including(
+    _ result: ObservedResult,
+    in model: Model
+  ) throws -> (entity: EntityDescription, objects: [Int64])? {
+    let keys = result.named.compactMap { $0.exists ? $0.key : nil }
+    guard Set(keys.map(\.entity)).count <= 1 else {
+      throw StoreError(.invalidRequest, "observe: include requires ids of one entity")
+    }
+    return keys.first.map { (model.entity($0.entity), keys.map(\.object)) }
+  }
+
+  // MARK: Updates
+
+  func compare(
+    _ old: ObservedResult,
+    _ new: ObservedResult,
+    _ comparison: ResultDifference.Comparison,
+    _ difference: inout ResultDifference
+  ) throws {
+    let isIDs = comparison.observation.request.mode == .ids
+    for (index, (before, after)) in zip(old.named, new.named).enumerated() {
+      guard let key = after.key ?? before.key else { continue }
+      let kind: ObjectChange.Kind
+      switch (before.exists, after.exists) {
+      case (false, false): continue
+      case (false, true): kind = .insert
+      case (true, false): kind = .delete
+      case (true, true):
+        let differs =
+          !isIDs
+          && (before.key != after.key
+            || ResultDifference.reaches(comparison.changes.changes[key], plans[key.entity])
+            || !new.digests.isEmpty && old.digests[index] != new.digests[index])
+        guard differs else { continue }
+        kind = .update
+      }
+      // The tombstone of a deleted object is under the key that it had.
+      let changed = kind == .delete ? before.key ?? key : key
+      difference.named.append(
+        ResultDifference.NamedChange(
+          index: index,
+          kind: kind,
+          key: changed,
+          former: before.key ?? key
+        )
+      )
+    }
+  }
+
+  func write(
+    _ difference: ResultDifference,
+    _ new: ObservedResult,
+    _ builder: UpdateBuilder,
+    _ out: inout UpdateWriter
+  ) throws {
+    guard !difference.named.isEmpty else { return }
+    let isDetailed = builder.observation.request.mode != .ids
+    let deleted = difference.named.filter { $0.kind == .delete }.map(\.key)
+    let last = try isDetailed ? builder.tombstones(Set(deleted)) : [:]
+    let updated = difference.named.filter { $0.kind == .update }.map(\.former)
+    let before = try builder.formerValues(updated) { plans[$0.entity] }
+    out.beginList("objects")
+    for change in difference.named {
+      guard let plan = plans[change.key.entity] else { continue }
+      try out.element { writer in
+        writer.raw("{\"id\":")
+        writer.string(ids[change.index])
+        writer.raw(",\"change\":\"")
+        writer.raw(string: change.kind.rawValue)
+        writer.raw("\"")
+        if isDetailed {
+          if change.kind == .update {
+            builder.writeProperties(
+              builder.names(change.key, plan),
+              before[change.former],
+              &writer
+            )
+          }
+          if change.kind == .delete {
+            writer.raw(",\"last\":")
+            writer.value(last[change.key] ?? [:])
+          } else {
+            writer.raw(",\"object\":")
+            try builder.writeObject(change.key.object, plan, &writer)
+          }
+        }
+        writer.raw("}")
+      }
+    }
+    out.endList()
+  }
+
+  // MARK: Explanations
+
+  func isExplained(
+    by change: ObjectChange,
+    _ difference: ResultDifference,
+    isCandidate: (_ entities: [Int]) -> Bool
+  ) -> Bool {
+    difference.named.contains { $0.key == change.key }
+  }
+
+  func part(_ property: String, _ inclusion: Observation.Inclusion) -> String? { "select" }
+}

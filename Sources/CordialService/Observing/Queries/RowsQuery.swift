@@ -1,0 +1,370 @@
+import CordialProtocol
+import CordialValues
+import JSON
+import ObjectModel
+import PersistentHistory
+import PersistentStore
+import Subscriptions
+
+/// The objects of a fetch, in order: all of them, or a window.
+struct RowsQuery: LiveQuery {
+  let plan: FetchPlan
+
+  /// The number of objects of a result for each object that may move, below which the result is
+  /// read again.
+  private static let rereadRatio = 8
+  /// The number of objects that may move in a result of any size.
+  private static let movesMin = 16
+
+  var usesCollation: Bool { plan.usesCollation }
+  var mayRunOnLoop: Bool { plan.relatedNames.isEmpty && !plan.callsProgram }
+  var matching: Matching { Matching(of: plan.condition) }
+  var isKept: Bool { true }
+
+  func interest(_ observation: Observation) -> Interest {
+    let request = observation.request
+    var reads = plan.relatedReads
+    reads.included = observation.inclusion.entities
+    return plan.interest(
+      observation.inclusion,
+      reads: reads,
+      ignoresValues: request.mode == .ids && request.include.isEmpty
+    )
+  }
+
+  func verdictLimits(_ observation: Observation) -> VerdictLimits {
+    let result = observation.result
+    return VerdictLimits(
+      membersMax: Self.editsMax(result),
+      // Where rows do not decide the condition, the objects may be outside the result.
+      valuesMax: max(Observation.valuesMin, result.window?.rows.count ?? result.objects.count)
+    )
+  }
+
+  /// Returns the number of objects that may enter, leave or move in a result, up to which it is
+  /// edited; with more, the whole fetch is read again.
+  private static func editsMax(_ result: ObservedResult) -> Int {
+    let length = result.window?.rows.count ?? result.objects.count
+    return max(movesMin, length / rereadRatio)
+  }
+
+  func isShort(_ members: [ObjectKey: Verdict.Match], _ result: ObservedResult) -> Bool {
+    // SQL may take long, as with a regular expression or a sort.
+    guard result.sections == nil, members.values.allSatisfy({ $0.after != nil }),
+      members.count <= Self.editsMax(result)
+    else { return false }
+    guard let window = result.window else { return true }
+    let isCounted = members.values.allSatisfy { $0.before != nil }
+    return window.hasSpare(for: members.count) && window.rows.count > members.count
+      && (window.start == 0 || plan.orderColumns != nil && isCounted)
+      && (result.total == nil || isCounted)
+  }
+
+  func resolved(
+    _ reached: [RelatedReads.Path: Set<ObjectKey>],
+    own: Verdict,
+    _ observation: Observation,
+    _ origins: (RelatedReads.Path, Set<ObjectKey>) throws -> Set<Int64>?
+  ) throws -> Verdict {
+    var members: [ObjectKey: Verdict.Match] = [:]
+    var values: Set<ObjectKey> = []
+    switch own {
+    case .values(let touched): values = touched
+    case .members(let found, let touched): (members, values) = (found, touched)
+    case .unaffected: break
+    case .count, .reaching, .undecided: return .undecided
+    }
+    let membersMax = verdictLimits(observation).membersMax
+    for (path, keys) in reached {
+      // Members of a result of IDs have no values of their own.
+      if path.role == .values, observation.request.mode == .ids { continue }
+      guard let found = try origins(path, keys), found.count <= membersMax else {
+        return .undecided
+      }
+      for object in found {
+        let key = plan.key(object)
+        if path.role == .values {
+          values.insert(key)
+        } else if members[key] == nil {
+          members[key] = Verdict.Match(before: nil, after: nil)
+        }
+      }
+    }
+    guard members.count <= membersMax else { return .undecided }
+    return members.isEmpty ? .values(values) : .members(members, values: values)
+  }
+
+  // MARK: Whole results
+
+  /// The number of rows whose memory is counted together.
+  private static let countedRows = 1024
+
+  func read(
+    _ request: ObservedRequest,
+    _ reader: ResultReader,
+    to out: inout UpdateWriter
+  ) throws -> ObservedResult {
+    let snapshot = reader.snapshot
+    var result = ObservedResult(at: snapshot)
+    var window = WindowRows(of: plan.request, spareMax: reader.limits.windowSpareMax)
+    let spare = plan.isWindow ? window.spare : 0
+    let first = plan.request.offset - window.start
+    let last = plan.request.limit.map { first + $0 } ?? .max
+    let wantsDigests = request.mode != .ids && self.wantsDigests
+    /// The memory of a row, in bytes: its number, that of the window, and its digest.
+    let rowBytes = 8 * (1 + (plan.isWindow ? 1 : 0) + (wantsDigests ? 1 : 0))
+    var rowCount = 0
+    /// Adds an object, and returns whether the window has it.
+    func add(_ object: Int64) throws -> Bool {
+      let isInside = !plan.isWindow || (first..<last).contains(window.rows.count)
+      if plan.isWindow { window.rows.append(object) }
+      if isInside { result.objects.append(object) }
+      rowCount += 1
+      if rowCount.isMultiple(of: Self.countedRows) { try out.count(Self.countedRows * rowBytes) }
+      return isInside
+    }
+    let isDiscarding = out.isDiscarding
+    let hasMore: Bool
+    if request.mode == .ids || isDiscarding && !wantsDigests {
+      out.beginList("ids")
+      hasMore = try snapshot.eachNumber(plan, spare: spare) { object in
+        guard try add(object), !isDiscarding else { return }
+        try out.element { $0.string(try snapshot.wrappedID(plan.key(object)).description) }
+      }
+      out.endList()
+    } else {
+      out.beginList("objects")
+      hasMore = try snapshot.eachObject(plan, spare: spare) { object, write in
+        guard try add(object) else { return }
+        try out.element { writer in
+          let start = writer.bytes.count
+          write(&writer)
+          if wantsDigests { result.digests.append(UInt64(digestOf: writer.bytes[start...])) }
+        }
+      }
+      out.endList()
+    }
+    window.isComplete = !hasMore
+    if plan.isWindow { result.window = window }
+    try finish(request, result, snapshot, &out)
+    try reader.readExtras(request, self, plan, &result, &out)
+    return result
+  }
+
+  /// Writes the members after the rows: their number, and the first objects of a list of IDs.
+  private func finish(
+    _ request: ObservedRequest,
+    _ result: ObservedResult,
+    _ snapshot: StoreSnapshot,
+    _ out: inout UpdateWriter
+  ) throws {
+    try out.member("count") { $0.integer(Int64(result.objects.count)) }
+    guard request.mode == .ids, request.first > 0, !out.isDiscarding else { return }
+    out.beginList("objects")
+    for object in result.objects.prefix(request.first) {
+      try out.element { writer in
+        if try !snapshot.write(object, as: plan, to: &writer) { writer.null() }
+      }
+    }
+    out.endList()
+  }
+
+  /// Writes the members of a known result, without searching or sorting.
+  ///
+  /// - Complexity: One look-up for each row.
+  func write(
+    _ observation: Observation,
+    _ reader: ResultReader,
+    to out: inout UpdateWriter
+  ) throws -> ObservedResult {
+    let (request, result, snapshot) = (observation.request, observation.result, reader.snapshot)
+    let isIDs = request.mode == .ids
+    out.beginList(isIDs ? "ids" : "objects")
+    for object in result.objects {
+      try out.element { writer in
+        if isIDs {
+          writer.string(try snapshot.wrappedID(plan.key(object)).description)
+        } else if try !snapshot.write(object, as: plan, to: &writer) {
+          writer.null()
+        }
+      }
+    }
+    out.endList()
+    try finish(request, result, snapshot, &out)
+    if let sections = result.sections {
+      try out.member("sections") { FetchSection.write(sections, to: &$0) }
+    }
+    if let total = result.total { try out.member("total") { $0.integer(total) } }
+    guard !request.include.isEmpty else { return result }
+    out.beginList("included", isObject: true)
+    try reader.eachIncluded(request, self, result) { _, bytes in
+      try out.element { $0.raw(Array(bytes)) }
+    }
+    out.endList()
+    return result
+  }
+
+  func inclusionStart(in model: Model) -> EntityDescription? { plan.entity }
+
+  func including(
+    _ result: ObservedResult,
+    in model: Model
+  ) throws -> (entity: EntityDescription, objects: [Int64])? {
+    (plan.entity, Array(result.objects))
+  }
+
+  // MARK: Results after changes
+
+  /// Edits the rows by the objects that may enter, leave or move; returns nil where the whole fetch
+  /// must be read again.
+  func refresh(
+    _ observation: Observation,
+    _ verdict: Verdict,
+    _ changes: ChangeSet,
+    _ rows: [ObjectKey: ChangedRow],
+    _ reader: ResultReader
+  ) throws -> RefreshedResult? {
+    let (old, snapshot) = (observation.result, reader.snapshot)
+    let (members, values): ([ObjectKey: Verdict.Match], Set<ObjectKey>)
+    switch verdict {
+    case .values(let touched): (members, values) = ([:], touched)
+    case .members(let found, let touched): (members, values) = (found, touched)
+    case .unaffected, .undecided, .count, .reaching: return nil
+    }
+    var refreshed = RefreshedResult(result: old, sequence: SequenceDifference())
+    if !members.isEmpty {
+      guard members.count <= Self.editsMax(old) else { return nil }
+      let matching = try self.matching(members, snapshot)
+      if let window = old.window {
+        let refresh = WindowRefresh(snapshot: snapshot, plan: plan, rows: rows)
+        guard let new = try refresh.run(window, members, matching, &refreshed) else { return nil }
+        refreshed.result.window = new
+        refreshed.result.objects = ObjectSequence(new.rows[new.range])
+        refreshed.sequence = try SequenceDifference(from: old.objects, to: refreshed.result.objects)
+      } else {
+        let staying = staying(observation, members, matching, changes)
+        let edit = try SequenceEdit(
+          of: old.objects,
+          candidates: Set(members.keys.map(\.object)).subtracting(staying)
+        ) { kept in
+          try snapshot.offsets(of: Array(matching.subtracting(staying)), in: kept, plan)
+            .map { ($0.object, $0.offset) }
+        }
+        // Where related objects decide the order, any object may have moved.
+        refreshed.sequence =
+          try observation.interest.mayReorder(changes)
+          ? SequenceDifference(from: old.objects, to: edit.sequence) : edit.difference
+        refreshed.result.objects = edit.sequence
+      }
+      if refreshed.sequence?.isEmpty == false {
+        refreshed.result.revision = snapshot.head.number
+      }
+      try refreshTotal(members, matching, snapshot, &refreshed)
+      try reader.refreshSections(plan, members, matching: matching, rows, &refreshed)
+    }
+    // An object that matches as before and has not moved may have other values.
+    let touched = Set(values.map(\.object)).union(members.keys.map(\.object))
+    try refreshDigests(old, touched, reader, &refreshed)
+    try reader.refreshIncluded(observation, &refreshed.result)
+    return refreshed
+  }
+
+  /// Returns the objects that match before and after the changes and cannot have moved.
+  ///
+  /// A verdict names such objects only where rows do not decide whether they match.
+  private func staying(
+    _ observation: Observation,
+    _ members: [ObjectKey: Verdict.Match],
+    _ matching: Set<Int64>,
+    _ changes: ChangeSet
+  ) -> Set<Int64> {
+    let undecided = members.filter { $1.before == nil && matching.contains($0.object) }.keys
+    guard !undecided.isEmpty,
+      let moving = observation.interest.moving(in: changes)
+    else { return [] }
+    let still = Set(undecided.filter { !moving.contains($0) }.map(\.object))
+    return still.intersection(observation.result.objects)
+  }
+
+  /// Returns which objects match the fetch now.
+  private func matching(
+    _ members: [ObjectKey: Verdict.Match],
+    _ snapshot: StoreSnapshot
+  ) throws -> Set<Int64> {
+    var matching: Set<Int64> = []
+    var undecided: [Int64] = []
+    for (key, match) in members {
+      switch match.after {
+      case true?: matching.insert(key.object)
+      case nil: undecided.append(key.object)
+      case false?: break
+      }
+    }
+    guard !undecided.isEmpty else { return matching }
+    return matching.union(try snapshot.matching(undecided.sorted(), plan))
+  }
+
+  private func refreshTotal(
+    _ members: [ObjectKey: Verdict.Match],
+    _ matching: Set<Int64>,
+    _ snapshot: StoreSnapshot,
+    _ refreshed: inout RefreshedResult
+  ) throws {
+    guard let total = refreshed.result.total else { return }
+    if !plan.isWindow {
+      refreshed.result.total = Int64(refreshed.result.objects.count)
+    } else if let difference = ResultReader.countDifference(members, matching: matching) {
+      refreshed.result.total = total + difference
+    } else {
+      refreshed.result.total = try snapshot.count(plan)
+      refreshed.isReread = true
+    }
+  }
+
+  /// Whether rows have values of other objects, so that their digests tell whether they differ.
+  private var wantsDigests: Bool { !plan.relatedNames.isEmpty }
+
+  /// Updates the digests of entering and touched rows, and removes those of leaving ones.
+  private func refreshDigests(
+    _ old: ObservedResult,
+    _ touched: Set<Int64>,
+    _ reader: ResultReader,
+    _ refreshed: inout RefreshedResult
+  ) throws {
+    guard old.digests.count == old.objects.count, wantsDigests else { return }
+    let difference = refreshed.sequence ?? SequenceDifference()
+    for removal in difference.removals { refreshed.result.digests.remove(at: removal.offset) }
+    for insertion in difference.insertions {
+      refreshed.result.digests.insert(
+        try reader.digest(insertion.element, plan),
+        at: insertion.offset
+      )
+    }
+    guard !touched.isEmpty else { return }
+    for (offset, object) in refreshed.result.objects.enumerated() where touched.contains(object) {
+      refreshed.result.digests[offset] = try reader.digest(object, plan)
+    }
+  }
+
+  // MARK: Explanations
+
+  var explainedFetch: FetchRequest? { plan.request }
+  /// A difference of all rows names the inserted and deleted objects; one of a window does not name
+  /// those outside it.
+  var explainedCondition: RowCondition? { plan.isWindow ? plan.condition : nil }
+  var windowEntities: [Int]? { plan.isWindow ? plan.resultEntities : nil }
+  var sortsByRelated: Bool { plan.readsRelatedForOrder }
+
+  func isExplained(
+    by change: ObjectChange,
+    _ difference: ResultDifference,
+    isCandidate: (_ entities: [Int]) -> Bool
+  ) -> Bool {
+    plan.resultEntities.contains(change.key.entity)
+      && difference.objects.contains(change.key.object)
+  }
+
+  func part(_ property: String, _ inclusion: Observation.Inclusion) -> String? {
+    plan.part(property, inclusion)
+  }
+}
