@@ -99,6 +99,50 @@ import Testing
   }
 }
 
+@Suite struct `An observed request that was read alone while a step ran` {
+  // Evidence: P-080d, P-084c
+  @Test func `has the changes of the step`() async throws {
+    try await onOwnThread {
+      let entered = DispatchSemaphore(value: 0)
+      let isOpen = Mutex(false)
+      var options = ServiceHost.Options()
+      options.stepMilliseconds = 20
+      options.computedValues = [
+        "slow": { object in
+          entered.signal()
+          while !object.isStopped, !isOpen.withLock({ $0 }) {}
+          return object.values["title"] ?? .null
+        }
+      ]
+      let host = try ServiceHost(model: computedModel, options)
+      let (peer, other, writer) = (HostPeer(host), HostPeer(host), HostPeer(host))
+      let fetch = #"{"entity":"Task","predicate":"slow ==[l] 'x'"}"#
+      _ = try peer.call("observe", #"{"fetch":\#(fetch),"mode":"ids"}"#)
+      // The loop performs no step of such a request.
+      _ = try other.call("observe", #"{"fetch":{"entity":"Task"},"before":true}"#)
+      writer.send("save", insertTask("x"))
+      try host.run(until: "the other connection has its changes") { !other.changes.isEmpty }
+      // In the step, and then alone.
+      for _ in 1...2 { try #require(entered.wait(timeout: .now() + 60) == .success) }
+      let blocked = host.blockReader()
+      try host.waitUntilBlocked(blocked)
+      let update = #"{"update":[{"id":"Task/p1","values":{"title":"y"}}]}"#
+      let saved = writer.send("save", update)
+      try host.run(until: "the save is answered") { writer.answer(to: saved) != nil }
+      // A step waits for a reader, and gets that of the request, which ends before it.
+      isOpen.withLock { $0 = true }
+      try host.run(until: "the other connection has more") { other.changes.count == 2 }
+      blocked.release()
+      try host.settle()
+      let updates = peer.changes.flatMap { $0["updates"]?.array ?? [] }
+      let inserted = updates.flatMap { $0["insert"]?.array ?? [] }.count
+      let removed = updates.flatMap { $0["remove"]?.array ?? [] }.count
+      #expect(inserted == removed)
+      try host.close()
+    }
+  }
+}
+
 @Suite struct `An observed request whose time ends in a comparison` {
   private static let stepMilliseconds = 1
 
