@@ -15,12 +15,32 @@ package enum OpenRPC {
         "A managed object graph in SQLite, with live results and search, over JSON-RPC 2.0.",
     ],
     "methods": .array(MethodTable.all.map(method)),
-    "x-errors": .array(
-      ErrorName.allCases.map { name in
-        ["name": .string(name.rawValue), "code": .integer(Int64(name.code))]
-      }
-    ),
+    "components": [
+      "schemas": schemas,
+      "errors": .object(
+        ErrorName.allCases.map { name in
+          JSONMember(
+            name.rawValue,
+            ["code": .integer(Int64(name.code)), "message": .string(name.rawValue)]
+          )
+        }
+      ),
+    ],
   ]
+
+  /// The schemas with names, by name.
+  private static var schemas: JSONValue {
+    var known: [String: JSONValue] = [:]
+    let used = MethodTable.all.flatMap { method in
+      method.params.map(\.schema) + (method.result.map { [$0] } ?? [])
+    }
+    for (name, schema) in used.flatMap(\.named) {
+      let json = schema.json
+      precondition(known[name] == nil || known[name] == json, "Two schemas have the name \(name)")
+      known[name] = json
+    }
+    return .object(known.sorted { $0.key < $1.key }.map { JSONMember($0.key, $0.value) })
+  }
 
   private static func method(_ method: Method) -> JSONValue {
     var members: [JSONMember] = [
@@ -37,9 +57,7 @@ package enum OpenRPC {
         JSONMember(
           "errors",
           .array(
-            method.errors.map { name in
-              ["code": .integer(Int64(name.code)), "message": .string(name.rawValue)]
-            }
+            method.errors.map { ["$ref": .string("#/components/errors/\($0.rawValue)")] }
           )
         )
       )

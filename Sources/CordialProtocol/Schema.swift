@@ -25,13 +25,15 @@ package indirect enum Schema: Sendable {
   case object([Field])
   case nullable(Schema)
   case either([Schema])
+  /// A schema with a name, which the document has once.
+  case named(String, Schema)
 
   /// A wrapped ID, like `Package/p17`.
-  package static let wrappedID = Schema.string
+  package static let wrappedID = Schema.named("WrappedID", .string)
   /// The text of a token.
-  package static let token = Schema.string
+  package static let token = Schema.named("Token", .string)
   /// An integer from 0 to 2^53 - 1, which every client can hold.
-  package static let count = Schema.integer(0...9_007_199_254_740_991)
+  package static let count = Schema.named("Count", .integer(0...9_007_199_254_740_991))
 }
 
 /// One named member: a param, or a member of an object.
@@ -100,6 +102,7 @@ extension Schema {
     case (.object(let fields), .object(let members)): return Self.mismatch(members, fields)
     case (.nullable(let inner), _): return inner.mismatch(value)
     case (.either(let choices), _): return mismatch(value, choices)
+    case (.named(_, let inner), _): return inner.mismatch(value)
     default: return Mismatch("wants \(words), found \(Self.shown(value))")
     }
   }
@@ -144,6 +147,7 @@ extension Schema {
     case (.object, .object), (.map, .object), (.array, .array), (.string, .string),
       (.choice, .string), (.integer, .integer):
       true
+    case (.named(_, let inner), _): inner.kindMatches(value)
     default: false
     }
   }
@@ -169,10 +173,22 @@ extension Schema {
     case .map, .object: "an object"
     case .nullable(let inner): inner.words + " or null"
     case .either(let choices): choices.map(\.words).joined(separator: ", or ")
+    case .named(_, let inner): inner.words
     }
   }
 
-  /// This schema as JSON Schema (draft 7).
+  /// The schemas with names inside this one, each after those that it contains.
+  var named: [(name: String, schema: Schema)] {
+    switch self {
+    case .any, .string, .boolean, .number, .integer, .choice: []
+    case .array(let inner), .map(let inner), .nullable(let inner): inner.named
+    case .object(let fields): fields.flatMap(\.schema.named)
+    case .either(let choices): choices.flatMap(\.named)
+    case .named(let name, let inner): inner.named + [(name, inner)]
+    }
+  }
+
+  /// This schema as JSON Schema (draft 7), with references to those that have names.
   package var json: JSONValue {
     switch self {
     case .any: return [:]
@@ -194,9 +210,7 @@ extension Schema {
           "properties",
           .object(
             fields.map { field in
-              var schema = field.schema.json.members ?? []
-              schema.append(JSONMember("description", .string(field.summary)))
-              return JSONMember(field.name, .object(schema))
+              JSONMember(field.name, field.described)
             }
           )
         ),
@@ -207,6 +221,17 @@ extension Schema {
       return .object(members)
     case .nullable(let inner): return ["anyOf": [inner.json, ["type": "null"]]]
     case .either(let choices): return ["anyOf": .array(choices.map(\.json))]
+    case .named(let name, _): return ["$ref": .string("#/components/schemas/\(name)")]
     }
+  }
+}
+
+extension Field {
+  /// The schema of the member with its summary.
+  fileprivate var described: JSONValue {
+    let summary = JSONMember("description", .string(self.summary))
+    // A reference stands alone: validators ignore the members beside it.
+    if case .named = schema { return .object([JSONMember("allOf", [schema.json]), summary]) }
+    return .object((schema.json.members ?? []) + [summary])
   }
 }

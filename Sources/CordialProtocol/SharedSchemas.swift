@@ -5,25 +5,57 @@ import JSONRPC
 /// Schemas that several methods share.
 extension Schema {
   /// An object as responses contain it.
-  static let storedObject = Schema.object([
-    .required("id", .wrappedID, "the object's wrapped ID"),
-    .required("version", .count, "the object's version, from 1"),
-    .required("values", .map(.any), "every attribute and to-one, or the selected values"),
-  ])
+  static let storedObject = Schema.named(
+    "StoredObject",
+    .object([
+      .required("id", .wrappedID, "the object's wrapped ID"),
+      .required("version", .count, "the object's version, from 1"),
+      .required("values", .map(.any), "every attribute and to-one, or the selected values"),
+    ])
+  )
 
   /// The selected values: a list of paths, or paths by name.
-  static let selection = Schema.either([
-    .array(.string),
-    .map(
-      .either([
-        .string,
-        .object([
-          .required("path", .string, "a property, a key path, or a to-many with .@count"),
-          .optional("default", .any, "the value that replaces a missing one"),
-        ]),
-      ])
-    ),
-  ])
+  static let selection = Schema.named(
+    "Selection",
+    .either([
+      .array(.string),
+      .map(
+        .either([
+          .string,
+          .object([
+            .required("path", .string, "a property, a key path, or a to-many with .@count"),
+            .optional("default", .any, "the value that replaces a missing one"),
+          ]),
+        ])
+      ),
+    ])
+  )
+
+  /// The values of a predicate's `%@` and `%K`, or of its `$names`.
+  static let arguments = Schema.named("Arguments", .either([.array(.any), .map(.any)]))
+
+  /// A section of a sorted result.
+  static let section = Schema.named(
+    "Section",
+    .object([
+      .required("name", .any, "the section's value of the key"),
+      .required("offset", .count, "the offset of its first object in the whole result"),
+      .required("count", .count, "the number of its objects"),
+    ])
+  )
+
+  /// Why an object of a list of IDs is null.
+  static let missing = Schema.map(.choice(["deleted", "unknown"]))
+
+  /// An error, as a response and the end of a subscription have it.
+  static let error = Schema.named(
+    "Error",
+    .object([
+      .required("code", .integer(-32_900...9999), "the code, which tells what happened"),
+      .required("message", .string, "one sentence for a person"),
+      .optional("data", .map(.any), "the name of the error, and what it is about"),
+    ])
+  )
 }
 
 /// The params of a fetch, which `observe` accepts too.
@@ -34,7 +66,7 @@ enum FetchFields {
     .optional("predicate", .string, "a condition in the NSPredicate format language"),
     .optional(
       "arguments",
-      .either([.array(.any), .map(.any)]),
+      .arguments,
       "the values of %@ and %K, or of $names, in the predicate"
     ),
     .optional("sort", .array(.string), "sort keys: \"title\", \"-priority\", \"title:localized\""),
@@ -150,7 +182,7 @@ package enum WriteFields {
   static let dryRunResult = Field.optional(
     "dryRun",
     .object([
-      .optional("error", .any, "the error of the request: code, message and data"),
+      .optional("error", .error, "the error of the request: code, message and data"),
       .required("delete", .array(.wrappedID), "the objects to delete, cascades included"),
       .required("update", .array(.wrappedID), "the objects to update"),
       .required("fire", .array(.string), "the connection's subscriptions that it could affect"),

@@ -1,19 +1,134 @@
 import JSON
 
+/// The members of a subscription's update.
+enum Update {
+  private static let offset = Field.required("offset", .count, "the position in the rows")
+  private static let id = Field.required("id", .wrappedID, "the object")
+  private static let properties = "the returned values that may differ"
+  private static let before = Field.optional("before", .map(.any), "with before: their values")
+  private static let last = Field.optional("last", .map(.any), "the values that a deletion keeps")
+  private static let object = "the object; of a search, the hit"
+
+  /// An object of the result, or a hit of a search.
+  private static let row = Schema.either([.storedObject, SearchCall.hit])
+
+  private static let change = Schema.named(
+    "ObjectUpdate",
+    .object([
+      .required("id", .wrappedID, "the ID that the request names"),
+      .required("change", .choice(["insert", "update", "delete"]), "the change kind"),
+      .optional("properties", .array(.string), properties),
+      before, .optional("object", .storedObject, "the object"), last,
+    ])
+  )
+
+  private static let removal = Schema.named(
+    "RowRemoval",
+    .object([
+      offset, id, .optional("movedTo", .count, "the new position of a moved object"),
+      .optional("deleted", .boolean, "whether the object does not exist any more"), last,
+    ])
+  )
+
+  private static let insertion = Schema.named(
+    "RowInsertion",
+    .object([
+      offset, id, .optional("movedFrom", .count, "the former position of a moved object"),
+      .optional("object", row, object),
+    ])
+  )
+
+  private static let replacement = Schema.named(
+    "RowUpdate",
+    .object([
+      offset, id, .required("properties", .array(.string), properties), before,
+      .required("object", row, object),
+    ])
+  )
+
+  private static let explanation = Schema.named(
+    "Explanation",
+    .object([
+      .required("id", .wrappedID, "the object that changed"),
+      .required("path", .string, "its property, or the key path that ends with it"),
+      .optional("term", .string, "the term of the predicate that has another value"),
+      .optional("was", .boolean, "the former value of the term"),
+      .optional("is", .boolean, "the value of the term"),
+      .optional("decidedBy", .choice(["memory", "sql"]), "what has evaluated the term"),
+      .optional(
+        "reads",
+        .choice(["predicate", "sort", "section", "select", "include"]),
+        "the part of the fetch that reads the property, where no term has another value"
+      ),
+    ])
+  )
+
+  /// The members of a difference between two results.
+  static let members: [Field] = [
+    .optional("objects", .array(change), "of ids: the objects that differ"),
+    .optional("remove", .array(removal), "of a fetch: the removed rows, by descending offset"),
+    .optional("insert", .array(insertion), "of a fetch: the new rows, by ascending offset"),
+    .optional("update", .array(replacement), "of a fetch: the rows that differ"),
+    .optional("count", .count, "of a fetch: the new number of objects"),
+    .optional("rows", .array(.map(.any)), "with result values: all rows"),
+    .optional("total", .count, "the new number without limit and offset"),
+    .optional("totalIsAtLeast", .boolean, "of a search: whether there may be more"),
+    .optional("sections", .array(.section), "the new sections"),
+    .optional("included", .map(.storedObject), "the included objects that differ, by ID"),
+    .optional("excluded", .array(.wrappedID), "the objects that are no longer included"),
+    .optional("transactions", .array(HistoryCall.transaction), "of history: the commits"),
+    .optional("index", .token, "of a search: the position of the index"),
+    .optional("signal", .boolean, "with mode signal: true"),
+    .optional("explanation", .array(explanation), "with explain: why the update is sent"),
+  ]
+
+  /// The members of an update with which a client starts over.
+  static let fresh: [Field] = [
+    .optional("fresh", .boolean, "true: the client starts over from result"),
+    .optional("why", .freshReason, "with fresh: why"),
+    .optional("result", .observedResult, "with fresh: the whole result"),
+  ]
+}
+
+extension Schema {
+  /// Why a client starts over.
+  static let freshReason = Schema.named(
+    "FreshReason",
+    .choice(["log", "model", "collation", "ahead", "larger", "index"])
+  )
+
+  /// The whole result of an observed request.
+  static let observedResult = Schema.named(
+    "ObservedResult",
+    .object([
+      .optional("objects", .array(.nullable(.storedObject)), "null for an ID without an object"),
+      .optional("ids", .array(.wrappedID), "with mode ids: the IDs"),
+      .optional("missing", .either([missing, .array(.string)]), "of ids: why objects are null"),
+      .optional("count", .count, "the number of objects, rows or hits"),
+      .optional("rows", .array(.map(.any)), "with result values: the rows"),
+      .optional("sections", .array(.section), "with sectionBy: the sections"),
+      .optional("included", .map(.storedObject), "with include: objects by ID, each once"),
+      .optional("total", .count, "with total, and of a search: the number of all objects"),
+      .optional("transactions", .array(HistoryCall.transaction), "of history: none"),
+      .optional("token", .token, "of a search: the position of the index"),
+      .optional("storeToken", .token, "of a search: the position of titles and objects"),
+      .optional("totalIsAtLeast", .boolean, "of a search: whether there may be more"),
+      .optional("hits", .array(SearchCall.hit), "of a search: the hits, best first"),
+      .optional("omit", .map(.count), "of a search without hits: how many are without a word"),
+      .optional("instead", .map(.array(.string)), "of a search without hits: the nearest words"),
+    ])
+  )
+}
+
 /// `changes`: the updates of all subscriptions of a connection, in one message.
 package enum ChangesNotification {
-  private static let change = Schema.object([
-    .required("subscription", .string, "the name of the subscription"),
-    .optional("objects", .array(.map(.any)), "of ids: id, change, properties, object, last"),
-    .optional("remove", .array(.map(.any)), "of a fetch: offset, id, movedTo, deleted, last"),
-    .optional("insert", .array(.map(.any)), "of a fetch: offset, id, movedFrom, object"),
-    .optional("update", .array(.map(.any)), "of a fetch: offset, id, properties, object"),
-    .optional("count", .count, "of a fetch: the new number of objects"),
-    .optional("signal", .boolean, "with mode signal: whether the result changed"),
-    .optional("fresh", .boolean, "whether the client starts over from result"),
-    .optional("result", .any, "with fresh: the complete result"),
-    .optional("error", .any, "the error that ended the subscription"),
-  ])
+  private static let update = Schema.named(
+    "SubscriptionUpdate",
+    .object(
+      [.required("subscription", .string, "the name of the subscription")] + Update.members
+        + Update.fresh + [.optional("error", .error, "the error that ended the subscription")]
+    )
+  )
 
   package static let method = Method.notification(
     "changes",
@@ -21,9 +136,14 @@ package enum ChangesNotification {
     direction: .serverToClient,
     params: [
       .required("from", .token, "the position before the changes"),
-      .required("token", .token, "the position after the changes"),
-      .required("authors", .array(.nullable(.string)), "the authors of the commits in between"),
-      .required("updates", .array(change), "the updates, ordered by subscription"),
+      .optional("token", .token, "the position after the changes; absent where more follows"),
+      .optional(
+        "authors",
+        .array(.nullable(.string)),
+        "the authors of the commits in between; absent where more follows"
+      ),
+      .optional("more", .boolean, "whether another part of the same changes follows"),
+      .required("updates", .array(update), "the updates, ordered by subscription"),
     ],
     example: [
       "from": "5c1d-6-a1", "token": "5c1d-7-b2", "authors": [nil],

@@ -24,7 +24,7 @@ package struct DeleteCall: Call {
       .optional("ids", .array(.wrappedID), "the objects"),
       .optional("entity", .string, "the entity, for a delete by predicate"),
       .optional("predicate", .string, "the condition; TRUEPREDICATE for all objects"),
-      .optional("arguments", .either([.array(.any), .map(.any)]), "the predicate's arguments"),
+      .optional("arguments", .arguments, "the predicate's arguments"),
       WriteFields.author, WriteFields.context, WriteFields.durability, WriteFields.dryRun,
       WriteFields.returning, WriteFields.transaction,
     ],

@@ -51,24 +51,10 @@ package struct FetchCall: Call {
       .optional("count", .count, "with result count: the number"),
       .optional("rows", .array(.map(.any)), "with result values: the rows"),
       .optional("next", .string, "with limit: the cursor for the next page, absent at the end"),
-      .optional(
-        "sections",
-        .array(
-          .object([
-            .required("name", .any, "the section's value of the key"),
-            .required("offset", .count, "the offset of its first object in the whole result"),
-            .required("count", .count, "the number of its objects"),
-          ])
-        ),
-        "with sectionBy: the sections of the whole result"
-      ),
+      .optional("sections", .array(.section), "with sectionBy: the sections of the whole result"),
       .optional("included", .map(.storedObject), "with include: objects by ID, each once"),
       .optional("total", .count, "with total: the number without limit and offset"),
-      .optional(
-        "missing",
-        .map(.choice(["deleted", "unknown"])),
-        "why each object is null, by ID"
-      ),
+      .optional("missing", .missing, "why each object is null, by ID"),
     ]),
     example: [
       "entity": "Package", "predicate": "section.name == $s", "arguments": ["s": "web"],

@@ -43,6 +43,35 @@ package struct HistoryCall: Call {
     ),
   ]
 
+  /// A commit of the log.
+  static let transaction = Schema.named(
+    "Transaction",
+    .object([
+      .required("token", .token, "the position after the commit"),
+      .required("time", .string, "the time of the commit, RFC 3339"),
+      .required("author", .nullable(.string), "the author"),
+      .required("context", .nullable(.string), "the context"),
+      .required("process", .nullable(.string), "the name of the process"),
+      .required(
+        "changes",
+        .array(
+          .object([
+            .required("id", .wrappedID, "the object"),
+            .required("change", .choice(["insert", "update", "delete"]), "the change kind"),
+            .required("properties", .array(.string), "the written properties of an update"),
+            .required("before", .map(.any), "the values before the change"),
+          ])
+        ),
+        "one change for each object"
+      ),
+      .optional(
+        "leftOut",
+        .integer(1...Int64.max),
+        "the number of changes, if they are too many for a response and are left out"
+      ),
+    ])
+  )
+
   package static let method = Method.request(
     "history",
     "Reads the log: commits after a position, oldest first, with their changes.",
@@ -59,30 +88,7 @@ package struct HistoryCall: Call {
       .required(
         "transactions",
         .array(
-          .object([
-            .required("token", .token, "the position after the commit"),
-            .required("time", .string, "the time of the commit, RFC 3339"),
-            .required("author", .nullable(.string), "the author"),
-            .required("context", .nullable(.string), "the context"),
-            .required("process", .nullable(.string), "the name of the process"),
-            .required(
-              "changes",
-              .array(
-                .object([
-                  .required("id", .wrappedID, "the object"),
-                  .required("change", .choice(["insert", "update", "delete"]), "the change kind"),
-                  .required("properties", .array(.string), "the written properties of an update"),
-                  .required("before", .map(.any), "the values before the change"),
-                ])
-              ),
-              "one change for each object"
-            ),
-            .optional(
-              "leftOut",
-              .integer(1...Int64.max),
-              "the number of changes, if they are too many for a response and are left out"
-            ),
-          ])
+          transaction
         ),
         "the commits, oldest first"
       ),

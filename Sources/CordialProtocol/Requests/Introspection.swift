@@ -69,9 +69,16 @@ package struct StatusCall: Call {
           .object([
             .required("name", .string, "its name"), .required("token", .token, "its position"),
             .required("behind", .count, "the number of commits after its position"),
+            .optional("seen", .string, "of a registered follower: the time of its last request"),
+            .optional("expired", .boolean, "of a registered follower: whether nothing is retained"),
           ])
         ),
         "the followers of the log"
+      ),
+      .required(
+        "history",
+        .object([.optional("oldest", .token, "the oldest commit that can be read")]),
+        "what the log has; without members during a migration"
       ),
       .required(
         "slowSorts",

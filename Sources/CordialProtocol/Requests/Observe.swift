@@ -71,11 +71,15 @@ package struct ObserveCall: Call {
       .required("fresh", .boolean, "whether the result is complete"),
       .optional(
         "why",
-        .choice(["log", "model", "collation", "ahead", "larger", "index"]),
+        .freshReason,
         "why the service does not resume from since"
       ),
-      .optional("result", .any, "the result of the same fetch"),
-      .optional("update", .any, "the changes since the sent token"),
+      .optional("result", .observedResult, "the whole result; absent with mode signal"),
+      .optional(
+        "update",
+        .named("Difference", .object(Update.members)),
+        "the changes since the sent token; without members where there are none"
+      ),
     ]),
     example: ["fetch": ["entity": "Package", "sort": ["name"], "limit": 50], "mode": "values"],
     errors: [

@@ -46,7 +46,7 @@ package struct SearchCall: Call {
     .optional("predicate", .string, "return only objects that match this condition"),
     .optional(
       "arguments",
-      .either([.array(.any), .map(.any)]),
+      .arguments,
       "the values of %@ and %K, or of $names, in the predicate"
     ),
     .optional("select", .selection, "return these values of each object"),
@@ -72,6 +72,32 @@ package struct SearchCall: Call {
     .required("skipped", .count, "the entries that were passed over"),
   ])
 
+  /// An object that a search finds.
+  static let hit = Schema.named(
+    "Hit",
+    .object([
+      .required("id", .wrappedID, "the object"),
+      .required("score", .number, "the score; higher is better"),
+      .required("title", .nullable(.string), "the object's display name"),
+      .optional(
+        "highlights",
+        .map(.array(.array(.count))),
+        "by property: [start, end) pairs"
+      ),
+      .optional(
+        "snippet",
+        .object([
+          .required("property", .string, "the name of the property"),
+          .required("text", .string, "the part, with … where the text goes on"),
+          .required("highlights", .array(.array(.count)), "[start, end) pairs in the part"),
+        ]),
+        "with snippet: absent where no text has a word any more"
+      ),
+      .optional("object", .storedObject, "with objects or select: the object"),
+      .optional("explanation", explanation, "with explain: the terms of the object"),
+    ])
+  )
+
   package static let method = Method.request(
     "search",
     "Finds objects by their text: words, \"phrases\", -not, OR, name:word, word*.",
@@ -96,27 +122,7 @@ package struct SearchCall: Call {
       .required(
         "hits",
         .array(
-          .object([
-            .required("id", .wrappedID, "the object"),
-            .required("score", .number, "the score; higher is better"),
-            .required("title", .nullable(.string), "the object's display name"),
-            .optional(
-              "highlights",
-              .map(.array(.array(.count))),
-              "by property: [start, end) pairs"
-            ),
-            .optional(
-              "snippet",
-              .object([
-                .required("property", .string, "the name of the property"),
-                .required("text", .string, "the part, with … where the text goes on"),
-                .required("highlights", .array(.array(.count)), "[start, end) pairs in the part"),
-              ]),
-              "with snippet: absent where no text has a word any more"
-            ),
-            .optional("object", .storedObject, "with objects or select: the object"),
-            .optional("explanation", explanation, "with explain: the terms of the object"),
-          ])
+          hit
         ),
         "the hits, best first, then by ID"
       ),

@@ -23,7 +23,7 @@ package struct UpdateCall: Call {
     params: [
       .required("entity", .string, "the entity"),
       .required("predicate", .string, "the condition; TRUEPREDICATE for all objects"),
-      .optional("arguments", .either([.array(.any), .map(.any)]), "the predicate's arguments"),
+      .optional("arguments", .arguments, "the predicate's arguments"),
       .required(
         "set",
         .map(.any),
