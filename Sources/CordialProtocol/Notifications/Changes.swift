@@ -10,7 +10,7 @@ enum Update {
   private static let object = "the object; of a search, the hit"
 
   /// An object of the result, or a hit of a search.
-  private static let row = Schema.either([.storedObject, SearchCall.hit])
+  private static let row = Schema.nullable(.either([.storedObject, SearchCall.hit]))
 
   private static let change = Schema.named(
     "ObjectUpdate",
@@ -18,7 +18,7 @@ enum Update {
       .required("id", .wrappedID, "the ID that the request names"),
       .required("change", .choice(["insert", "update", "delete"]), "the change kind"),
       .optional("properties", .array(.string), properties),
-      before, .optional("object", .storedObject, "the object"), last,
+      before, .optional("object", .nullable(.storedObject), "the object"), last,
     ])
   )
 
@@ -46,7 +46,8 @@ enum Update {
     ])
   )
 
-  private static let explanation = Schema.named(
+  /// A change behind an update, and what it altered.
+  static let explanation = Schema.named(
     "Explanation",
     .object([
       .required("id", .wrappedID, "the object that changed"),

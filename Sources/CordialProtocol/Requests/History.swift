@@ -87,9 +87,7 @@ package struct HistoryCall: Call {
     result: .object([
       .required(
         "transactions",
-        .array(
-          transaction
-        ),
+        .array(transaction),
         "the commits, oldest first"
       ),
       .required("token", .token, "the position to continue from"),

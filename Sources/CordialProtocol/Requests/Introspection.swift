@@ -36,7 +36,17 @@ package struct StatusCall: Call {
         "the progress of a migration"
       ),
       .optional("mismatch", .string, "why the store does not have the requested model"),
-      .required("store", .map(.any), "the store's folder, identifier and size"),
+      .required(
+        "store",
+        .object([
+          .required("path", .string, "the folder"),
+          .optional("id", .string, "the identifier; absent during a migration"),
+          .optional("readOnly", .boolean, "whether the process cannot write"),
+          .optional("bytes", .count, "the size of the file and its write-ahead log"),
+          .optional("unsealed", .boolean, "whether changes of an external client are not sealed"),
+        ]),
+        "the store's folder, identifier and size"
+      ),
       .required("connections", .count, "the number of connections"),
       .required("subscriptions", .count, "the number of subscriptions of all connections"),
       .optional(
@@ -56,7 +66,7 @@ package struct StatusCall: Call {
         .array(
           .object([
             .required("connection", .count, "the number of the connection"),
-            .required("reason", .choice(["stuck"]), "stuck: the peer accepted no bytes"),
+            .required("reason", .choice(["stuck", "share"]), "why: P-085b, or P-085g"),
             .required("since", .string, "since when it accepted none, RFC 3339"),
             .required("bytes", .count, "the number of bytes that it had not read"),
           ])
@@ -75,10 +85,10 @@ package struct StatusCall: Call {
         ),
         "the followers of the log"
       ),
-      .required(
+      .optional(
         "history",
         .object([.optional("oldest", .token, "the oldest commit that can be read")]),
-        "what the log has; without members during a migration"
+        "what the log has; absent during a migration"
       ),
       .required(
         "slowSorts",

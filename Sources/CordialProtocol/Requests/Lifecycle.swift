@@ -51,13 +51,46 @@ package struct InitializeCall: Call {
       .optional("trace", .any, "as in LSP"),
     ],
     result: .object([
-      .required("serverInfo", .map(.string), "the name and the version"),
+      .required(
+        "serverInfo",
+        .object([
+          .required("name", .string, "the name of the program"),
+          .required("version", .string, "its version"),
+        ]),
+        "the name and the version"
+      ),
       .required(
         "capabilities",
-        .map(.any),
-        "in cordial: protocolVersion, limits, features, positionEncoding"
+        .object([
+          .required(
+            "cordial",
+            .object([
+              .required("protocolVersion", .count, "the version of the protocol"),
+              .required("limits", .map(.count), "the limits, by name"),
+              .required("features", .array(.string), "the methods that a client may call"),
+              .required("positionEncoding", .string, "the unit of positions in texts"),
+            ]),
+            "what the service can do"
+          )
+        ]),
+        "what the service can do"
       ),
-      .required("store", .map(.any), "the ID, the token and the model"),
+      .required(
+        "store",
+        .object([
+          .required("id", .string, "the identifier"),
+          .required("token", .token, "the newest commit"),
+          .required(
+            "model",
+            .object([
+              .required("name", .string, "the name"), .required("version", .string, "the version"),
+              .required("hash", .string, "a hash of the model, without its version"),
+            ]),
+            "the model"
+          ),
+        ]),
+        "the ID, the token and the model"
+      ),
     ]),
     example: ["processId": nil, "capabilities": [:], "cordial": ["author": "editor"]]
   )

@@ -34,7 +34,14 @@ package struct ListSubscriptionsCall: Call {
             .required("statements", .count, "the SQL statements that were run"),
             .required("reruns", .count, "the times that the whole request was read again"),
             .required("microseconds", .count, "the time of all updates"),
-            .optional("last", .map(.any), "the token of the last update that may have altered it"),
+            .optional(
+              "last",
+              .object([
+                .required("token", .token, "the position after it"),
+                .optional("explanation", .array(Update.explanation), "the changes behind it"),
+              ]),
+              "the last update that may have altered it"
+            ),
           ])
         ),
         "the subscriptions, ordered by connection and number"

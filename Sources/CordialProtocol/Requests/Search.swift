@@ -121,14 +121,22 @@ package struct SearchCall: Call {
       .optional("totalIsAtLeast", .boolean, "with fuzzy: whether there may be more"),
       .required(
         "hits",
-        .array(
-          hit
-        ),
+        .array(hit),
         "the hits, best first, then by ID"
       ),
       .optional(
         "facets",
-        .map(.any),
+        .map(
+          .either([
+            .map(.count),
+            .array(
+              .object([
+                .required("value", .any, "a value of the property"),
+                .required("count", .count, "the number of hits with it"),
+              ])
+            ),
+          ])
+        ),
         "numbers of hits: by entity, and by value for each property of each entity"
       ),
       .optional("omit", .map(.count), "without hits: how many there are without a word"),

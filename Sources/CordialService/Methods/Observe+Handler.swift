@@ -179,6 +179,8 @@ extension Service {
       session.observed.catchUp()
     } else {
       session.observed.lag = registration.position
+      // The client has everything up to the registration.
+      session.observed.lateSince = session.observed.postponed.isEmpty ? nil : .now
       observing.waiting.insert(session.number)
     }
   }

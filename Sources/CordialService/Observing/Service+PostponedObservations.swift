@@ -20,7 +20,9 @@ extension Service {
   func readAlone(_ postponed: [SubscriptionStep.Postponed], from position: LogPosition) {
     /// The connections of which an observation has ended.
     var ended: Set<Int> = []
-    for one in postponed { postpone(one, at: position, &ended) }
+    // Of a connection that has waited too long, one that is slow ends rather than another one.
+    for one in postponed where one.isSlow { postpone(one, at: position, &ended) }
+    for one in postponed where !one.isSlow { postpone(one, at: position, &ended) }
     for (subject, read) in observing.aloneReads where !read.isRunning { begin(subject) }
   }
 
@@ -34,20 +36,22 @@ extension Service {
   ) {
     let number = postponed.number
     guard let affected = observing.registry.affected(number) else { return }
+    observing.registry.leave(number, at: position, isReadAlone: true)
     let connections = Set(affected.subscribers.lazy.map(\.session))
     let observers = connections.compactMap { sessions[$0] }
     // The longest time that one of its connections wants to wait.
     let wanted = observers.map { $0.timeoutSeconds ?? .infinity }.max() ?? .infinity
     let seconds = min(wanted, Double(limits.requestSecondsMax))
-    let isOverdue = observers.allSatisfy { session in
-      session.observed.lateSince.map { $0.duration(to: .now) > .seconds(seconds) } ?? false
-    }
+    let isOverdue =
+      !observers.isEmpty
+      && observers.allSatisfy { session in
+        session.observed.lateSince.map { $0.duration(to: .now) > .seconds(seconds) } ?? false
+      }
     // The others may be fast enough without it.
     if isOverdue, ended.isDisjoint(with: connections) {
       ended.formUnion(connections)
       return end(number, .end(RPCError(any: Interrupted(.timedOut, secondsMax: seconds))))
     }
-    observing.registry.postpone(number, at: position)
     for subscriber in affected.subscribers {
       guard let session = sessions[subscriber.session] else { continue }
       session.observed.postponed.insert(subscriber.number)
@@ -165,6 +169,23 @@ extension Service {
   /// Whether several connections have subscriptions.
   var isObservingShared: Bool {
     sessions.values.lazy.filter { $0.observed.position != nil }.prefix(2).count > 1
+  }
+
+  /// Ends the wait of connections all of whose observations a step has brought to its position.
+  func endLateness(after step: SubscriptionStep) {
+    for number in step.lateWhole {
+      guard let session = sessions[number], session.observed.postponed.isEmpty else { continue }
+      session.observed.lateSince = nil
+    }
+  }
+
+  /// The connections that wait for observations that steps have left out, and of which none is
+  /// being read alone.
+  var lateWhole: Set<Int> {
+    observing.waiting.filter { number in
+      sessions[number].map { $0.observed.lateSince != nil && $0.observed.postponed.isEmpty }
+        ?? false
+    }
   }
 
   /// Since when connections have waited for observations that steps have left out.

@@ -61,14 +61,7 @@ extension Service {
       observing.wanted > position.commit
       && sessions.values.contains { $0.observed.position != nil && isOpen($0) }
     guard isBehind || !ready.isEmpty || observing.registry.hasStragglers else { return }
-    let step = SubscriptionStep(
-      from: position,
-      registry: observing.registry,
-      laggards: ready.compactMap(laggard),
-      isShared: isObservingShared,
-      lateSince: lateSince,
-      limits: limits
-    )
+    let step = step(from: position, ready.compactMap(laggard))
     if stepOnLoop(step) { return }
     observing.isStepping = true
     for laggard in step.laggards { sessions[laggard.session]?.observed.beginUpdate() }
@@ -77,6 +70,18 @@ extension Service {
     } completion: { outcome in
       self.onLoop { service in service.stepped(outcome, step) }
     }
+  }
+
+  private func step(from position: LogPosition, _ laggards: [Laggard]) -> SubscriptionStep {
+    SubscriptionStep(
+      from: position,
+      registry: observing.registry,
+      laggards: laggards,
+      isShared: isObservingShared,
+      lateSince: lateSince,
+      lateWhole: lateWhole,
+      limits: limits
+    )
   }
 
   /// Performs a step on the loop if a few look-ups by key are sufficient.
@@ -148,6 +153,7 @@ extension Service {
     observing.position = subscriptionCount > 0 ? outcome.position : nil
     observing.add(outcome.authors)
     readAlone(outcome.postponed, from: step.from)
+    endLateness(after: step)
     // A connection whose own save is not answered yet stays at its position.
     let laggards = Set(
       step.laggards.map(\.session).filter { number in
@@ -187,7 +193,10 @@ extension Service {
       let known = laggard.updates.filter { session.observed.index(of: $0.number) != nil }
       updates[session.number, default: []] += known
     }
-    for (number, body) in outcome.ended { end(number, body, laggards, &updates, outcome) }
+    for (number, body) in outcome.ended {
+      registry.leave(number, at: step.from, isReadAlone: false)
+      end(number, body, laggards, &updates, outcome)
+    }
     endLargest(laggards, &updates, outcome)
     for (number, list) in updates {
       guard let session = sessions[number] else { continue }
@@ -364,17 +373,8 @@ extension Service {
     }
     session.observed.beginUpdate()
     observing.isStepping = true
-    let step = SubscriptionStep(
-      from: position,
-      registry: observing.registry,
-      laggards: [
-        laggard(session)
-          ?? Laggard(session: number, position: position, pending: [], isBlocked: false)
-      ],
-      isShared: isObservingShared,
-      lateSince: lateSince,
-      limits: limits
-    )
+    let current = Laggard(session: number, position: position, pending: [], isBlocked: false)
+    let step = step(from: position, [laggard(session) ?? current])
     snapshot { snapshot in
       try step.run(snapshot, isSmall: false)
     } completion: { outcome in

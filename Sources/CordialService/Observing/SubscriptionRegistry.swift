@@ -196,16 +196,17 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Records that an observation is read alone, from the position of its result.
+  /// Records that an observation keeps the result of a position, which the others leave.
   ///
   /// - Parameters:
   ///   - number: The number of the observation.
-  ///   - position: The position of the observations' results.
-  func postpone(_ number: Int, at position: LogPosition) {
+  ///   - position: The position of the observations' results until now.
+  ///   - isReadAlone: Whether the observation is read alone from there.
+  func leave(_ number: Int, at position: LogPosition, isReadAlone: Bool) {
     state.withLock { state in
       guard let entry = state.entries[number] else { return }
       if state.stragglers.insert(number).inserted { entry.observation.position = position }
-      state.postponed.insert(number)
+      if isReadAlone { state.postponed.insert(number) }
     }
   }
 

@@ -34,6 +34,8 @@ struct SubscriptionStep: Sendable {
   let isShared: Bool
   /// Since when connections have waited for observations that earlier steps have left out.
   let lateSince: [Int: ContinuousClock.Instant]
+  /// Those of them of which no observation is being read alone, so that the step tries all.
+  let lateWhole: Set<Int>
   let limits: Limits
 
   /// An observation with a new result.
@@ -213,7 +215,8 @@ struct SubscriptionStep: Sendable {
       do {
         let candidate = registry.affected(number)
         results.append(.success(try candidate.flatMap { try update.readAlone($0, interruption) }))
-      } catch let error as Interrupted {
+      } catch let error where error is Interrupted || error is StoreError {
+        // Other errors are those of the store, or changes that have to be sealed.
         update.advance.discardPartialReads()
         results.append(.failure(RPCError(any: error)))
       }
