@@ -83,7 +83,7 @@ enum Update {
     .optional("explanation", .array(explanation), "with explain: why the update is sent"),
   ]
 
-  /// The members of an update with which a client starts over.
+  /// The members of an update that replaces the client's whole result.
   static let fresh: [Field] = [
     .optional("fresh", .boolean, "true: the client starts over from result"),
     .optional("why", .freshReason, "with fresh: why"),

@@ -61,7 +61,7 @@ struct ObservedState {
   var ended: [(number: Int, body: UpdateBody)] = []
   /// The subscriptions whose observations are read alone; the connection waits for them.
   var postponed: Set<Int> = []
-  /// Since when the connection has waited for observations that take long; nil where it has none.
+  /// Since when the connection has waited for observations that take long; nil without such a wait.
   var lateSince: ContinuousClock.Instant?
   /// Whether the peer did not accept bytes when a result changed.
   var isBlocked = false

@@ -18,9 +18,9 @@ extension Service {
   ///   - postponed: The observations.
   ///   - position: The position of the observations' results.
   func readAlone(_ postponed: [SubscriptionStep.Postponed], from position: LogPosition) {
-    /// The connections of which an observation has ended.
+    /// The connections that have lost an observation in this call.
     var ended: Set<Int> = []
-    // Of a connection that has waited too long, one that is slow ends rather than another one.
+    // Where a connection has waited too long, a slow observation ends before a fast one.
     for one in postponed where one.isSlow { postpone(one, at: position, &ended) }
     for one in postponed where !one.isSlow { postpone(one, at: position, &ended) }
     for (subject, read) in observing.aloneReads where !read.isRunning { begin(subject) }
@@ -28,7 +28,7 @@ extension Service {
 
   /// Has an observation and its connections wait until it has been read alone.
   ///
-  /// One that its connections have waited for as long as for any request ends instead.
+  /// The observation ends instead where its connections have waited as long as for any request.
   private func postpone(
     _ postponed: SubscriptionStep.Postponed,
     at position: LogPosition,
@@ -179,8 +179,8 @@ extension Service {
     }
   }
 
-  /// The connections that wait for observations that steps have left out, and of which none is
-  /// being read alone.
+  /// The connections that wait for left-out observations, while no observation of theirs is being
+  /// read alone.
   var lateWhole: Set<Int> {
     observing.waiting.filter { number in
       sessions[number].map { $0.observed.lateSince != nil && $0.observed.postponed.isEmpty }

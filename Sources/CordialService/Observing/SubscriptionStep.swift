@@ -34,7 +34,7 @@ struct SubscriptionStep: Sendable {
   let isShared: Bool
   /// Since when connections have waited for observations that earlier steps have left out.
   let lateSince: [Int: ContinuousClock.Instant]
-  /// Those of them of which no observation is being read alone, so that the step tries all.
+  /// The late connections without an observation that is being read alone: the step tries all.
   let lateWhole: Set<Int>
   let limits: Limits
 
