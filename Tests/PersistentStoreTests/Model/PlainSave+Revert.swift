@@ -32,7 +32,10 @@ extension PlainSave {
       }
     }
     for (key, change) in net where state.exists(key) {
-      let standing = change.pairs(of: key).intersection(later.pairs)
+      // The link rows of an inserted object that somebody deleted since are no conflict.
+      let standing = change.pairs(of: key).intersection(later.pairs).filter { pair in
+        net[pair.other]?.kind != .insert || state.exists(pair.other)
+      }
       for pair in standing {
         obstacles.pairs.insert(pair)
         guard let relationship = state.entity(key).relationship(pair.name) else { continue }

@@ -38,7 +38,8 @@ extension PlainStore {
       let later = PlainLaterChanges(
         standing.filter {
           $0.id > group.id && !own.contains($0.id) && $0.stands(after: group, author)
-        }
+        },
+        after: group
       )
       let before = undo.save.state
       let isTouched = group.changes.contains { key, change in
