@@ -29,6 +29,8 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
     package static let tooBig = Code(rawValue: SQLITE_TOOBIG)
     package static let error = Code(rawValue: SQLITE_ERROR)
     package static let constraint = Code(rawValue: SQLITE_CONSTRAINT)
+    package static let constraintCheck = Code(rawValue: SQLITE_CONSTRAINT | 1 << 8)
+    package static let constraintNotNull = Code(rawValue: SQLITE_CONSTRAINT | 5 << 8)
     package static let constraintPrimaryKey = Code(rawValue: SQLITE_CONSTRAINT | 6 << 8)
     package static let constraintUnique = Code(rawValue: SQLITE_CONSTRAINT | 8 << 8)
     package static let constraintDatatype = Code(rawValue: SQLITE_CONSTRAINT | 12 << 8)

@@ -300,8 +300,9 @@ import Testing
   {
     try await onOwnThread {
       let sound = try Self.sound()
-      // After the change of 243, SQLite rolls back a reading transaction.
-      let seeds = Seeds.first(40, and: [243, 714])
+      // After the change of 243, SQLite rolls back a reading transaction. That of 210,569 makes a
+      // count null.
+      let seeds = Seeds.first(40, and: [243, 714, 210_569])
       var counts: [Outcome: Int] = [:]
       for seed in seeds {
         var random = SplitMix64(seed: seed)

@@ -97,6 +97,13 @@ extension StoreError {
         "The store's file is damaged: a new number is taken (\(message))",
         hint: "See what `cordial doctor` finds, and restore a backup"
       )
+    case .constraint where [.constraintNotNull, .constraintCheck].contains(error.extendedCode):
+      // Values are checked before they are bound, and counts are never null.
+      self.init(
+        .storeCorrupt,
+        "The store's file is damaged: a column or a trigger is not that of the model (\(message))",
+        hint: "See what `cordial doctor` finds, and restore a backup"
+      )
     case .constraint where error.extendedCode == .constraintDatatype:
       // Values are checked before they are bound; only a sum that SQLite computes can exceed an
       // integer.
