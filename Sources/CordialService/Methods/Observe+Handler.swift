@@ -67,7 +67,7 @@ extension Service {
   /// Snapshot and registration are one step: the connection gets no update in between.
   private func register(
     _ call: ObserveCall,
-    _ search: ObservedSearch?,
+    _ found: ObservedSearch?,
     _ former: ObservedSearch?,
     number: Int,
     since: StoreToken?,
@@ -80,7 +80,7 @@ extension Service {
     let registration = Registration(
       call: call,
       subscriber: Subscriber(session: session.number, number: number),
-      search: search,
+      found: found,
       former: former,
       since: since,
       id: request.id,
@@ -100,7 +100,7 @@ extension Service {
           )
         }
       },
-      known: since == nil && search == nil
+      known: since == nil && found == nil
         ? observing.registry.known(
           call.identity,
           at: observing.isStepping ? nil : observing.position
@@ -113,7 +113,7 @@ extension Service {
     }
     snapshot(
       for: request,
-      of: since != nil && search == nil ? .past : .present,
+      of: since != nil && found == nil ? .past : .present,
       { try registration.perform($0) },
       completion: completion
     )

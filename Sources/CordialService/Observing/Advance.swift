@@ -151,7 +151,15 @@ struct Advance {
     let rows = try rows(of: span)
     let result =
       try reader.recompiled(&observation)
-      ?? reader.refresh(observation, resolved, span.changes, rows)
+      ?? observation.result.refreshed(
+        ResultChange(
+          observation: observation,
+          verdict: resolved,
+          changes: span.changes,
+          rows: rows,
+          reader: reader
+        )
+      )
     observation.result = result.result
     observation.position = snapshot.head.position
     var refreshed = Refreshed(observation)
@@ -175,7 +183,7 @@ struct Advance {
   /// - Throws: `Interrupted`; `limitExceeded`; `SQLiteError`.
   func update(
     _ refreshed: Refreshed,
-    from result: ObservedResult,
+    from result: any LiveResult,
     over span: Span,
     sharesRows: Bool = false,
     isLimited: Bool = false
@@ -191,12 +199,7 @@ struct Advance {
       candidates: refreshed.candidates
     )
     guard span.isComplete else { return try builder.fresh(.log) }
-    return try builder.update(
-      from: result,
-      to: refreshed.observation.result,
-      sequence: refreshed.sequence,
-      isLimited: isLimited
-    )
+    return try builder.update(from: result, refreshed.sequence, isLimited: isLimited)
   }
 
   /// Discards what work that was stopped may have found in part, or read wrongly.

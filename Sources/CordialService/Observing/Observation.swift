@@ -67,7 +67,8 @@ struct Subscriber: Sendable, Hashable, Comparable {
 /// One observed request with its current result, which all its subscriptions share.
 struct Observation: Sendable {
   let request: ObservedRequest
-  var query: any LiveQuery
+  /// The compiled query with its result.
+  var result: any LiveResult
   /// The hash of the model of the query.
   let modelHash: String
   /// Whether the query was compiled for a store that may have dangling references.
@@ -75,7 +76,6 @@ struct Observation: Sendable {
   /// The properties that decide which objects are included: of the objects of the result, and of
   /// other objects by entity number.
   var inclusion: Inclusion
-  var result: ObservedResult
   /// The position of the result.
   var position: LogPosition
 
@@ -92,8 +92,10 @@ struct Observation: Sendable {
     }
   }
 
+  var query: any LiveQuery { result.query }
+
   /// The data on which the result depends.
-  var interest: Interest { query.interest(self) }
+  var interest: Interest { result.interest(request, inclusion) }
 
   /// Returns how many objects a verdict names, before the whole request is read again.
   ///
@@ -106,7 +108,7 @@ struct Observation: Sendable {
   }
 
   /// How many objects a verdict names, before the whole request is read again.
-  var verdictLimits: VerdictLimits { query.verdictLimits(self) }
+  var verdictLimits: VerdictLimits { result.verdictLimits(request) }
 
   /// The number of objects that a verdict may name for a result of any size.
   static let valuesMin = 4096

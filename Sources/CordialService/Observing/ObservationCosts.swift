@@ -101,14 +101,3 @@ extension Observation {
   /// A parsed request takes some times the memory of its text.
   static func bytes(ofIdentity identity: String) -> Int { 1024 + 8 * identity.utf8.count }
 }
-
-extension ObservedResult {
-  /// The approximate memory of the result, in bytes.
-  var bytes: Int {
-    let rows =
-      (window?.rows.count ?? 0) + objects.count + digests.count + 2 * named.count
-      + 3 * included.count + 8 * (sections?.count ?? 0)
-    let hits = search?.hits.reduce(0) { $0 + 64 + $1.bytes.count } ?? 0
-    return hits + 8 * rows
-  }
-}

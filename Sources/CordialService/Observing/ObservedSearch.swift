@@ -64,14 +64,6 @@ final class ObservedSearch: Sendable {
     }
   }
 
-  /// Returns the number of elements of the difference from an earlier result.
-  func elementCount(from other: ObservedSearch, _ mode: ObserveCall.Mode) throws -> Int {
-    let sequence = try UpdateBuilder.sequence(other, self)
-    let updates =
-      mode == .values ? try UpdateBuilder.updates(sequence, from: other, to: self).count : 0
-    return sequence.removals.count + sequence.insertions.count + updates
-  }
-
   /// Returns whether a client has to learn of a later result.
   func differs(from other: ObservedSearch, _ mode: ObserveCall.Mode) throws -> Bool {
     try total != other.total || isAtLeast != other.isAtLeast
@@ -101,20 +93,19 @@ extension ObservedSearch.Hit {
 
 /// The updates of observed searches.
 extension UpdateBuilder {
-  /// Returns the update from one result of a search to another; nil when the results are equal for
-  /// the client.
+  /// Returns the update from one result of a search to another.
   func search(
-    from old: ObservedSearch?,
-    to new: ObservedSearch?,
+    from old: ObservedSearch,
+    to new: ObservedSearch,
     isLimited: Bool
-  ) throws -> UpdateBody? {
+  ) throws -> ResultUpdate {
     let mode = observation.request.mode
-    guard let old, let new, try new.differs(from: old, mode) else { return nil }
-    guard mode != .signal else { return .signal }
+    guard try new.differs(from: old, mode) else { return .same }
+    guard mode != .signal else { return .difference(.signal) }
     let sequence = try Self.sequence(old, new)
     let updates = mode == .values ? try Self.updates(sequence, from: old, to: new) : []
     let elementCount = sequence.removals.count + sequence.insertions.count + updates.count
-    if isLimited, elementCount > new.hits.count { return try fresh(.larger) }
+    if isLimited, elementCount > new.hits.count { return .larger }
     var out = UpdateWriter(fragmentBytesMax: limits.fragmentBytesMax)
     try write(sequence, old, new, &out)
     if mode == .values {
@@ -137,11 +128,11 @@ extension UpdateBuilder {
       try out.member("totalIsAtLeast") { $0.bool(new.isAtLeast) }
     }
     try out.member("index") { $0.string(new.token.description) }
-    return UpdateBody(fragments: out.fragments)
+    return .difference(UpdateBody(fragments: out.fragments))
   }
 
   /// Returns the hits that remain and differ, with the names of their members that do.
-  fileprivate static func updates(
+  private static func updates(
     _ sequence: SequenceDifference,
     from old: ObservedSearch,
     to new: ObservedSearch
@@ -206,7 +197,7 @@ extension UpdateBuilder {
   }
 
   /// Returns the difference of the hits, whose objects may be of several entities.
-  fileprivate static func sequence(
+  private static func sequence(
     _ old: ObservedSearch,
     _ new: ObservedSearch
   ) throws -> SequenceDifference {

@@ -29,13 +29,13 @@ struct LiveSubscription {
 ///
 /// It counts in the memory of the process until the last of them has a later one.
 final class KeptResult: Sendable {
-  let result: ObservedResult
+  let result: any LiveResult
   /// The approximate memory of the result, in bytes.
   let bytes: Int
 
   private let memory: ByteBudget.Kept
 
-  init(_ result: ObservedResult, _ budget: ByteBudget) {
+  init(_ result: any LiveResult, _ budget: ByteBudget) {
     self.result = result
     bytes = result.bytes
     memory = budget.keep()

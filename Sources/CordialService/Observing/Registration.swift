@@ -21,7 +21,7 @@ struct Registration: Sendable {
     /// The moment of the registry whose results the client has, except for `results`.
     let moment: SubscriptionRegistry.Moment
     /// The results that differ from those of the registry, by the subscription's number.
-    let results: [Int: ObservedResult]
+    let results: [Int: any LiveResult]
     /// The searches whose clients have other results than the registry.
     let searches: [Search]
   }
@@ -30,7 +30,7 @@ struct Registration: Sendable {
   struct Search: Sendable {
     let number: Int
     /// The result that the client has.
-    let result: ObservedResult
+    let result: any LiveResult
     /// The search with its newest result.
     let observation: Observation
   }
@@ -38,7 +38,7 @@ struct Registration: Sendable {
   /// An older subscription whose result may differ.
   struct OlderUpdate: Sendable {
     let number: Int
-    let result: ObservedResult
+    let result: any LiveResult
     let body: UpdateBody?
     var isEnded = false
   }
@@ -56,9 +56,9 @@ struct Registration: Sendable {
   let call: ObserveCall
   /// The connection and the number of the new subscription.
   let subscriber: Subscriber
-  /// The result of an observed search; nil for other requests.
-  let search: ObservedSearch?
-  /// The result of an observed search at `since`; nil where the index does not have it.
+  /// What the index found for an observed search; nil for other requests.
+  let found: ObservedSearch?
+  /// What it found at `since`; nil where it does not have the documents of that position.
   let former: ObservedSearch?
   let since: StoreToken?
   let id: RequestID
@@ -77,8 +77,7 @@ struct Registration: Sendable {
   /// - Throws: The errors of the request; `SQLiteError`.
   func perform(_ snapshot: StoreSnapshot) throws -> Outcome {
     let updates = try olderUpdates(snapshot) + searchUpdates(snapshot)
-    let request = ObservedRequest(call, subscriber)
-    var observation = try refreshed(snapshot) ?? compiled(request, snapshot)
+    let (observation, rest) = try answer(snapshot)
     var head = JSONWriter(reserving: 256)
     MessageWriter.beginResult(id, &head)
     head.raw("{\"subscription\":\"")
@@ -87,7 +86,7 @@ struct Registration: Sendable {
     head.raw(string: snapshot.token.description)
     head.raw("\",")
     var message = MessageBytes(head)
-    message.append(try answer(&observation, snapshot))
+    message.append(rest)
     message.append(Array("}}".utf8))
     return Outcome(
       token: snapshot.token,
@@ -96,26 +95,6 @@ struct Registration: Sendable {
       message: message,
       older: updates,
       authors: try authors(updates, snapshot)
-    )
-  }
-
-  private func compiled(
-    _ request: ObservedRequest,
-    _ snapshot: StoreSnapshot
-  ) throws -> Observation {
-    let reader = ResultReader(snapshot: snapshot, limits: limits)
-    let query = try reader.compile(request)
-    var result = ObservedResult()
-    result.search = search
-    return Observation(
-      request: request,
-      query: query,
-      modelHash: snapshot.model.hash,
-      // A search reads no references itself.
-      mayDangle: snapshot.mayDangle || search != nil,
-      inclusion: try reader.inclusion(request, query),
-      result: result,
-      position: snapshot.head.position
     )
   }
 
@@ -142,30 +121,49 @@ struct Registration: Sendable {
     return refreshed.isReread ? nil : refreshed.observation
   }
 
-  /// Returns the rest of the result of `observe`: a whole result or an update.
-  private func answer(
-    _ observation: inout Observation,
-    _ snapshot: StoreSnapshot
-  ) throws -> MessageBytes {
-    guard let since else { return try whole(&observation, nil, snapshot) }
-    let resumption = try Resumption(since, observation, snapshot)
-    switch resumption {
-    case .startsOver(let why): return try whole(&observation, why, snapshot)
-    case .resumes(let position, let changes) where search != nil:
-      return try resumed(&observation, position, changes, snapshot)
+  /// Returns the observation at the snapshot and the rest of the response: a whole result or an
+  /// update.
+  private func answer(_ snapshot: StoreSnapshot) throws -> (Observation, MessageBytes) {
+    let reader = ResultReader(snapshot: snapshot, limits: limits)
+    if let known = try refreshed(snapshot) {
+      let message = try whole(known.request, nil) { out in
+        // A known result is written as it is.
+        guard known.request.mode != .signal else { return }
+        try known.result.write(known.request, reader, to: &out)
+      }
+      return (known, message)
+    }
+    let request = ObservedRequest(call, subscriber)
+    let query = try reader.compile(request, found: found)
+    let inclusion = try reader.inclusion(request, query)
+    func observation(_ result: any LiveResult) -> Observation {
+      Observation(
+        request: request,
+        result: result,
+        modelHash: snapshot.model.hash,
+        // A search reads no references itself.
+        mayDangle: snapshot.mayDangle || query.followsIndex,
+        inclusion: inclusion,
+        position: snapshot.head.position
+      )
+    }
+    func anew(_ why: FreshReason?) throws -> (Observation, MessageBytes) {
+      var result: (any LiveResult)?
+      let message = try whole(request, why) { out in
+        result = try query.reading(request, reader, to: &out)
+      }
+      guard let result else { throw StoreError(.internalError, "A whole result was not read") }
+      return (observation(result), message)
+    }
+    guard let since else { return try anew(nil) }
+    switch try Resumption(since, query, snapshot) {
+    case .startsOver(let why): return try anew(why)
     case .resumes(let position, let changes):
-      let old = try snapshot.earlier(position) { earlier in
-        let reader = ResultReader(snapshot: earlier, limits: limits)
-        var out = UpdateWriter(isDiscarding: true, meter: share)
-        return try reader.compile(observation.request).read(
-          observation.request,
-          reader,
-          to: &out
-        )
+      guard let old = try result(of: request, query, at: position, snapshot) else {
+        return try anew(.index)
       }
       var out = UpdateWriter(isDiscarding: true, meter: share)
-      let reader = ResultReader(snapshot: snapshot, limits: limits)
-      observation.result = try observation.query.read(observation.request, reader, to: &out)
+      let observation = observation(try query.reading(request, reader, to: &out))
       let builder = UpdateBuilder(
         observation: observation,
         snapshot: snapshot,
@@ -173,75 +171,58 @@ struct Registration: Sendable {
         from: position,
         changes: changes
       )
-      let difference = try ResultDifference(
-        from: old,
-        to: observation.result,
-        ResultDifference.Comparison(observation: observation, changes: changes)
-      )
-      let isLarger = difference.elementCount > observation.result.elementCount
-      if isLarger, observation.request.mode != .signal {
-        return try whole(&observation, .larger, snapshot)
+      switch try observation.result.update(from: old, nil, isLimited: true, builder) {
+      case .same: return (observation, Self.resumed(nil))
+      case .difference(let body): return (observation, Self.resumed(body))
+      case .larger: return try anew(.larger)
       }
-      return Self.message(try builder.update(from: old, to: observation.result))
     }
   }
 
-  /// Returns the update of a search from the result that the client has.
-  private func resumed(
-    _ observation: inout Observation,
-    _ position: LogPosition,
-    _ changes: ChangeSet,
+  /// Returns the result that the client has; nil where the index does not have it.
+  private func result(
+    of request: ObservedRequest,
+    _ query: any LiveQuery,
+    at position: LogPosition,
     _ snapshot: StoreSnapshot
-  ) throws -> MessageBytes {
-    guard let former, let search else { return try whole(&observation, .index, snapshot) }
-    let mode = observation.request.mode
-    if mode != .signal, try search.elementCount(from: former, mode) > search.hits.count {
-      return try whole(&observation, .larger, snapshot)
+  ) throws -> (any LiveResult)? {
+    guard !query.followsIndex else { return former?.live }
+    return try snapshot.earlier(position) { earlier in
+      let reader = ResultReader(snapshot: earlier, limits: limits)
+      var out = UpdateWriter(isDiscarding: true, meter: share)
+      return try reader.compile(request).reading(request, reader, to: &out)
     }
-    let builder = UpdateBuilder(
-      observation: observation,
-      snapshot: snapshot,
-      limits: limits.unsplit,
-      from: position,
-      changes: changes
-    )
-    return Self.message(try builder.search(from: former, to: search, isLimited: false))
   }
 
-  /// Returns the rest of the result of an `observe` that resumes; a nil body is no difference.
-  private static func message(_ body: UpdateBody?) -> MessageBytes {
+  /// Returns the rest of the response to an `observe` that resumes; a nil body is no difference.
+  private static func resumed(_ body: UpdateBody?) -> MessageBytes {
     var message = MessageBytes(Array("\"fresh\":false,\"update\":{".utf8))
     if let fragment = body?.fragments.first { message.append(fragment.bytes) }
     message.append(Array("}".utf8))
     return message
   }
 
+  /// Returns the rest of the response to an `observe` that starts over.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - why: Why a client starts over that wanted to resume; nil for others.
+  ///   - write: Reads the result and writes its members, which a signal has none of.
+  /// - Returns: The rest.
+  /// - Throws: `limitExceeded` for a response that is too long; the errors of `write`.
   private func whole(
-    _ observation: inout Observation,
+    _ request: ObservedRequest,
     _ why: FreshReason?,
-    _ snapshot: StoreSnapshot
+    _ write: (inout UpdateWriter) throws -> Void
   ) throws -> MessageBytes {
-    let isSignal = observation.request.mode == .signal
     var out = UpdateWriter(bytesMax: limits.answerBytesMax, meter: share)
     try out.member("fresh") { $0.bool(true) }
     if let why { try out.member("why") { $0.string(why.rawValue) } }
-    let reader = ResultReader(snapshot: snapshot, limits: limits)
-    // A known result is written as it is.
-    let isKnown = observation.result.revision >= 0
-    if let search {
-      guard !isSignal else { return out.fragments.first?.bytes ?? MessageBytes([]) }
-      try out.object("result") { try search.write(observation.request.mode, to: &$0) }
-    } else if isSignal {
-      guard !isKnown else { return out.fragments.first?.bytes ?? MessageBytes([]) }
+    if request.mode == .signal {
       var unused = UpdateWriter(isDiscarding: true, meter: share)
-      observation.result = try observation.query.read(observation.request, reader, to: &unused)
+      try write(&unused)
     } else {
-      try out.object("result") { out in
-        observation.result =
-          try isKnown
-          ? observation.query.write(observation, reader, to: &out)
-          : observation.query.read(observation.request, reader, to: &out)
-      }
+      try out.object("result", write)
     }
     return out.fragments.first?.bytes ?? MessageBytes([])
   }
@@ -301,7 +282,7 @@ struct Registration: Sendable {
       return OlderUpdate(
         number: search.number,
         result: search.observation.result,
-        body: try builder.update(from: search.result, to: search.observation.result)
+        body: try builder.update(from: search.result)
       )
     }
   }
@@ -356,7 +337,7 @@ private enum Resumption {
   case resumes(LogPosition, ChangeSet)
   case startsOver(FreshReason)
 
-  init(_ since: StoreToken, _ observation: Observation, _ snapshot: StoreSnapshot) throws {
+  init(_ since: StoreToken, _ query: any LiveQuery, _ snapshot: StoreSnapshot) throws {
     let head = snapshot.token
     if since.generation == head.generation, since.number > head.number {
       self = .startsOver(.ahead)
@@ -365,7 +346,7 @@ private enum Resumption {
     {
       self = .startsOver(.model)
     } else if let position = try snapshot.logPosition(of: since) {
-      if observation.query.usesCollation, let folding = try snapshot.newestFolding(),
+      if query.usesCollation, let folding = try snapshot.newestFolding(),
         since.number < folding
       {
         self = .startsOver(.collation)

@@ -41,7 +41,7 @@ struct RelatedOrigins {
     _ snapshot: StoreSnapshot
   ) throws -> Verdict {
     guard case .reaching(let reached, let own) = verdict else { return verdict }
-    return try observation.query.resolved(reached, own: own, observation) { path, keys in
+    return try observation.result.resolved(reached, own: own, observation.request) { path, keys in
       let search = Search(
         path: path.steps,
         objects: Set(keys.map(\.object)),

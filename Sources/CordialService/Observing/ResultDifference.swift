@@ -62,16 +62,22 @@ struct ResultDifference {
   /// Compares two results.
   ///
   /// - Parameters:
+  ///   - query: The query of the later result.
   ///   - old: The earlier result.
   ///   - new: The later result.
   ///   - comparison: What is known beside them.
   /// - Throws: `RepeatedObject`.
-  init(from old: ObservedResult, to new: ObservedResult, _ comparison: Comparison) throws {
-    let observation = comparison.observation
-    try observation.query.compare(old, new, comparison, &self)
+  init<Query: LiveQuery>(
+    _ query: Query,
+    from old: Query.Result,
+    to new: Query.Result,
+    _ comparison: Comparison
+  ) throws {
+    try query.compare(old, new, comparison, &self)
+    let (old, new) = (old.extras, new.extras)
     totalDiffers = old.total != new.total
     sectionsDiffer = old.sections != new.sections
-    guard !observation.request.include.isEmpty else { return }
+    guard !comparison.observation.request.include.isEmpty else { return }
     included = Set(new.included.filter { old.included[$0.key] != $0.value }.keys)
     excluded = old.included.keys.filter { new.included[$0] == nil }.sorted()
   }

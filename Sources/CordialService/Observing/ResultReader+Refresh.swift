@@ -6,15 +6,7 @@ import PersistentHistory
 import PersistentStore
 import Subscriptions
 
-/// A result after changes, with the difference of its sequence where few objects decided it.
-struct RefreshedResult {
-  var result: ObservedResult
-  var sequence: SequenceDifference?
-  /// Whether the whole request, its total or its sections were read again.
-  var isReread = false
-}
-
-/// The result after changes, from the result before them.
+/// What several kinds of queries need to follow changes.
 extension ResultReader {
   /// Compiles an observation again where references may dangle since it was compiled, and reads its
   /// whole result.
@@ -22,42 +14,15 @@ extension ResultReader {
   /// - Parameter observation: The observation, which gets the new plan.
   /// - Returns: The result; nil where the plan is still valid.
   /// - Throws: The errors of compiling and reading.
-  func recompiled(_ observation: inout Observation) throws -> RefreshedResult? {
+  func recompiled(
+    _ observation: inout Observation
+  ) throws -> RefreshedResult<any LiveResult>? {
     guard snapshot.mayDangle, !observation.mayDangle else { return nil }
-    observation.query = try compile(observation.request)
-    observation.inclusion = try inclusion(observation.request, observation.query)
+    let query = try compile(observation.request)
+    observation.inclusion = try inclusion(observation.request, query)
     observation.mayDangle = true
     var out = UpdateWriter.discarding
-    let result = try observation.query.read(observation.request, self, to: &out)
-    return RefreshedResult(result: result, isReread: true)
-  }
-
-  /// Returns the result of an observation at this snapshot.
-  ///
-  /// - Parameters:
-  ///   - observation: The observation, with its earlier result.
-  ///   - verdict: The effect of the changes on it.
-  ///   - changes: The changes from the position of the earlier result to this snapshot.
-  ///   - rows: The rows of the changed objects, as far as they were read.
-  /// - Returns: The result.
-  /// - Throws: `limitExceeded` for a regular expression that takes too long; `SQLiteError`.
-  func refresh(
-    _ observation: Observation,
-    _ verdict: Verdict,
-    _ changes: ChangeSet,
-    _ rows: [ObjectKey: ChangedRow]
-  ) throws -> RefreshedResult {
-    let old = observation.result
-    guard verdict != .unaffected else { return RefreshedResult(result: old) }
-    if let refreshed = try observation.query.refresh(observation, verdict, changes, rows, self) {
-      return refreshed
-    }
-    var out = UpdateWriter.discarding
-    var result = try observation.query.read(observation.request, self, to: &out)
-    if result.objects == old.objects {
-      result.revision = old.revision
-      result.objects = old.objects
-    }
+    let result = try query.reading(observation.request, self, to: &out)
     return RefreshedResult(result: result, isReread: true)
   }
 
@@ -78,19 +43,28 @@ extension ResultReader {
     }
     return difference
   }
+}
 
+extension ResultChange {
   /// Counts the objects that enter, leave or change sections, and reads all sections again where
   /// the rows do not tell them, or one is new.
+  ///
+  /// - Parameters:
+  ///   - plan: The fetch.
+  ///   - members: The objects that may enter or leave.
+  ///   - matching: Those of them that match now and of which rows do not decide it.
+  ///   - extras: The parts of the result.
+  /// - Returns: Whether all sections were read again.
+  /// - Throws: `SQLiteError`.
   func refreshSections(
     _ plan: FetchPlan,
     _ members: [ObjectKey: Verdict.Match],
     matching: Set<Int64>,
-    _ rows: [ObjectKey: ChangedRow],
-    _ refreshed: inout RefreshedResult
-  ) throws {
-    guard let old = refreshed.result.sections else { return }
+    _ extras: inout ResultExtras
+  ) throws -> Bool {
+    guard let old = extras.sections else { return false }
     let changes = plan.sectionColumn.flatMap { column in
-      Self.sectionChanges(column, members, matching: matching, rows)
+      sectionChanges(column, members, matching: matching)
     }
     if let changes {
       var known = old
@@ -99,20 +73,19 @@ extension ResultReader {
         if let change = rest.removeValue(forKey: known[index].key) { known[index].count += change }
       }
       if rest.isEmpty {
-        refreshed.result.sections = known.filter { $0.count > 0 }
-        return
+        extras.sections = known.filter { $0.count > 0 }
+        return false
       }
     }
-    refreshed.result.sections = try snapshot.sections(plan)
-    refreshed.isReread = true
+    extras.sections = try reader.snapshot.sections(plan)
+    return true
   }
 
   /// Returns the changes of the sections' numbers of objects; nil where rows do not decide them.
-  private static func sectionChanges(
+  private func sectionChanges(
     _ column: String,
     _ members: [ObjectKey: Verdict.Match],
-    matching: Set<Int64>,
-    _ rows: [ObjectKey: ChangedRow]
+    matching: Set<Int64>
   ) -> [StorageKey: Int64]? {
     var changes: [StorageKey: Int64] = [:]
     for (key, match) in members {
@@ -127,24 +100,5 @@ extension ResultReader {
       }
     }
     return changes
-  }
-
-  /// Reads the included objects of a result again.
-  func refreshIncluded(
-    _ observation: Observation,
-    _ result: inout ObservedResult
-  ) throws {
-    guard !observation.request.include.isEmpty else { return }
-    var included: [ObjectKey: UInt64] = [:]
-    try observation.query.eachIncluded(observation.request, result, self) { key, bytes in
-      included[key] = UInt64(digestOf: bytes)
-    }
-    result.included = included
-  }
-
-  /// Returns the digest of an object's row; 0 for a missing object.
-  func digest(_ object: Int64, _ plan: FetchPlan) throws -> UInt64 {
-    var row = JSONWriter()
-    return try snapshot.write(object, as: plan, to: &row) ? UInt64(digestOf: row.bytes) : 0
   }
 }

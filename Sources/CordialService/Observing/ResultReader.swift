@@ -48,50 +48,78 @@ struct ResultReader {
   // MARK: Parts of results
 
   /// Reads sections, total and included objects of a fetch.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - plan: The compiled fetch.
+  ///   - objects: The numbers of the objects from which included relationships begin.
+  ///   - out: The writer of the members.
+  /// - Returns: The parts that the request wants.
+  /// - Throws: `limitExceeded` when the writer's limit is exceeded; `SQLiteError`.
   func readExtras(
     _ request: ObservedRequest,
-    _ query: some LiveQuery,
     _ plan: FetchPlan,
-    _ result: inout ObservedResult,
+    of objects: @autoclosure () -> [Int64],
     _ out: inout UpdateWriter
-  ) throws {
+  ) throws -> ResultExtras {
+    var extras = ResultExtras()
     if request.fetch?.sectionBy != nil {
       let sections = try snapshot.sections(plan)
-      result.sections = sections
+      extras.sections = sections
       try out.member("sections") { FetchSection.write(sections, to: &$0) }
     }
     if request.fetch?.total == true {
       let total = try snapshot.count(plan)
-      result.total = total
+      extras.total = total
       try out.member("total") { $0.integer(total) }
     }
-    try readIncluded(request, query, &result, &out)
+    extras.included = try readIncluded(request, (plan.entity, objects()), &out)
+    return extras
   }
 
-  /// Reads the included objects.
+  /// The objects of one entity from which included relationships begin, by their numbers; nil for
+  /// none.
+  typealias Starts = (entity: EntityDescription, objects: [Int64])?
+
+  /// Reads the included objects and writes them as a member.
+  ///
+  /// - Returns: The digests of the objects.
   func readIncluded(
     _ request: ObservedRequest,
-    _ query: some LiveQuery,
-    _ result: inout ObservedResult,
+    _ starts: @autoclosure () throws -> Starts,
     _ out: inout UpdateWriter
-  ) throws {
-    guard !request.include.isEmpty else { return }
+  ) throws -> [ObjectKey: UInt64] {
+    guard !request.include.isEmpty else { return [:] }
+    var included: [ObjectKey: UInt64] = [:]
     out.beginList("included", isObject: true)
-    try eachIncluded(request, query, result) { key, bytes in
-      result.included[key] = UInt64(digestOf: bytes)
+    try eachIncluded(request, try starts()) { key, bytes in
+      included[key] = UInt64(digestOf: bytes)
       try out.element { $0.raw(Array(bytes)) }
     }
     out.endList()
+    return included
+  }
+
+  /// Returns the digests of the included objects.
+  func included(
+    _ request: ObservedRequest,
+    _ starts: @autoclosure () throws -> Starts
+  ) throws -> [ObjectKey: UInt64] {
+    guard !request.include.isEmpty else { return [:] }
+    var included: [ObjectKey: UInt64] = [:]
+    try eachIncluded(request, try starts()) { key, bytes in
+      included[key] = UInt64(digestOf: bytes)
+    }
+    return included
   }
 
   /// Calls a body with the included objects, each as `"id":object`.
   func eachIncluded(
     _ request: ObservedRequest,
-    _ query: some LiveQuery,
-    _ result: ObservedResult,
+    _ starts: Starts,
     _ body: (ObjectKey, ArraySlice<UInt8>) throws -> Void
   ) throws {
-    guard let (entity, objects) = try query.including(result, in: snapshot.model) else { return }
+    guard let (entity, objects) = starts else { return }
     var writer = JSONWriter()
     var ranges: [(ObjectKey, Range<Int>)] = []
     try snapshot.writeIncluded(request.include, of: entity, objects, bytesMax: .max, to: &writer) {
@@ -100,5 +128,11 @@ struct ResultReader {
       _ in ranges.append((key, range))
     }
     for (key, range) in ranges { try body(key, writer.bytes[range]) }
+  }
+
+  /// Returns the digest of an object's row; 0 for a missing object.
+  func digest(_ object: Int64, _ plan: FetchPlan) throws -> UInt64 {
+    var row = JSONWriter()
+    return try snapshot.write(object, as: plan, to: &row) ? UInt64(digestOf: row.bytes) : 0
   }
 }

@@ -198,11 +198,9 @@ extension Service {
         }
         found[text] = search
       }
-      let mode = affected.observation.request.mode
-      let differs = try affected.observation.result.search.map {
-        try search.differs(from: $0, mode)
-      }
-      return Refreshed(number: affected.number, outcome: .success(differs == false ? nil : search))
+      let observation = affected.observation
+      let differs = try search.differs(from: observation.result, observation.request.mode)
+      return Refreshed(number: affected.number, outcome: .success(differs ? search : nil))
     } catch {
       if error is UnsealedChanges || error is SpotlightError { throw error }
       let failure = StoreError(any: error)
@@ -253,7 +251,7 @@ extension Service {
     switch refreshed.outcome {
     case .success(nil): break
     case .success(let search?):
-      guard let replaced = observing.registry.set(search, of: refreshed.number) else { return }
+      guard let replaced = observing.registry.set(search.live, of: refreshed.number) else { return }
       let former = KeptResult(replaced, budget)
       for subscriber in subscribers {
         guard let session = sessions[subscriber.session] else { continue }

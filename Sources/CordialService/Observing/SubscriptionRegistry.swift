@@ -31,7 +31,7 @@ final class SubscriptionRegistry: Sendable {
     var subscribers: SmallSet<Subscriber>
     /// Earlier results while registrations are under way, each with the moment until which it was
     /// the result, ascending.
-    var former: [(until: Moment, result: ObservedResult)] = []
+    var former: [(until: Moment, result: any LiveResult)] = []
     var costs = ObservationCosts()
 
     init(_ observation: Observation, _ subscriber: Subscriber) {
@@ -232,7 +232,9 @@ final class SubscriptionRegistry: Sendable {
       }
       state.entries[number]?.observation = observation
       grow(&state, by: observation.bytes - old.bytes)
-      if old.result.named != observation.result.named || old.mayDangle != observation.mayDangle {
+      if old.mayDangle != observation.mayDangle
+        || observation.result.hasOtherInterest(than: old.result)
+      {
         state.table.set(observation.interest, for: number)
       }
       if observation.mayDangle { state.undangling.remove(number) }
@@ -274,11 +276,11 @@ final class SubscriptionRegistry: Sendable {
   /// Records the result of a search at a later position of the index.
   ///
   /// - Returns: The result before; nil for an observation that was removed meanwhile.
-  func set(_ search: ObservedSearch, of number: Int) -> ObservedResult? {
+  func set(_ search: any LiveResult, of number: Int) -> (any LiveResult)? {
     state.withLock { state in
       guard let entry = state.entries[number] else { return nil }
       let (former, bytes) = (entry.observation.result, entry.observation.bytes)
-      entry.observation.result.search = search
+      entry.observation.result = search
       grow(&state, by: entry.observation.bytes - bytes)
       return former
     }

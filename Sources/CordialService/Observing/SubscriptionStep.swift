@@ -12,7 +12,7 @@ struct Laggard: Sendable {
   struct Pending: Sendable {
     let number: Int
     let observation: Int
-    let result: ObservedResult
+    let result: any LiveResult
   }
 
   let session: Int
@@ -42,7 +42,7 @@ struct SubscriptionStep: Sendable {
   struct Change: Sendable {
     let number: Int
     /// The result before.
-    let former: ObservedResult
+    let former: any LiveResult
     let observation: Observation
     /// The update from the former result at the step's beginning; nil when there is none.
     let body: UpdateBody?
@@ -95,8 +95,8 @@ struct SubscriptionStep: Sendable {
   private static let pairsMax = 4096
   /// The time after which a step on the loop is given up.
   private static let loopTimeMax = Duration.milliseconds(10)
-  /// The maximum number of objects of a result that a step on the loop searches or compares.
-  fileprivate static let loopObjectsMax = 1 << 16
+  /// The maximum number of elements of a result that a step on the loop searches or compares.
+  fileprivate static let loopElementsMax = 1 << 16
 
   /// Performs the step.
   ///
@@ -305,14 +305,12 @@ extension SubscriptionRegistry.Affected {
     switch verdict {
     case .unaffected, .reaching, .undecided: return false
     case .values, .count: return true
-    case .members(let members, _): return observation.query.isShort(members, result)
+    case .members(let members, _): return result.isShort(members)
     }
   }
 }
 
-extension ObservedResult {
-  /// Whether the result has so few objects that a step on the loop may search and compare them.
-  fileprivate var isSmall: Bool {
-    named.count + objects.count <= SubscriptionStep.loopObjectsMax
-  }
+extension LiveResult {
+  /// Whether the result has so few elements that a step on the loop may search and compare them.
+  fileprivate var isSmall: Bool { elementCount <= SubscriptionStep.loopElementsMax }
 }

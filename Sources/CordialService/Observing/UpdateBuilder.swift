@@ -25,49 +25,62 @@ struct UpdateBuilder {
 
   var reader: ResultReader { ResultReader(snapshot: snapshot, limits: limits) }
 
-  /// Returns the update from one result to another.
+  /// Returns the update from an earlier result to that of the observation.
   ///
   /// - Parameters:
+  ///   - old: The earlier result.
+  ///   - sequence: The difference of the sequences, where it is known.
+  ///   - isLimited: Whether the client starts over where the difference has more elements than the
+  ///     result.
+  /// - Returns: The update; nil when the results are equal for the client.
+  /// - Throws: `limitExceeded`; `SQLiteError`.
+  func update(
+    from old: any LiveResult,
+    _ sequence: SequenceDifference? = nil,
+    isLimited: Bool = false
+  ) throws -> UpdateBody? {
+    switch try observation.result.update(from: old, sequence, isLimited: isLimited, self) {
+    case .same: nil
+    case .difference(let body): body
+    case .larger: try fresh(.larger)
+    }
+  }
+
+  /// Returns the update that has the difference of two results.
+  ///
+  /// - Parameters:
+  ///   - query: The query of the later result.
   ///   - old: The earlier result.
   ///   - new: The result of the snapshot.
   ///   - sequence: The difference of the sequences, where it is known.
   ///   - isLimited: Whether the client starts over where the difference has more elements than the
   ///     result.
-  /// - Returns: The update; nil when the results are equal for the client.
-  /// - Throws: `SQLiteError`.
-  func update(
-    from old: ObservedResult,
-    to new: ObservedResult,
-    sequence: SequenceDifference? = nil,
-    isLimited: Bool = false
-  ) throws -> UpdateBody? {
-    try observation.query.update(from: old, to: new, sequence, isLimited: isLimited, self)
-  }
-
-  /// Returns the update that has the difference of two results, as
-  /// `update(from:to:sequence:isLimited:)`.
-  func difference(
-    from old: ObservedResult,
-    to new: ObservedResult,
+  /// - Returns: The update.
+  /// - Throws: `limitExceeded`; `SQLiteError`.
+  func difference<Query: LiveQuery>(
+    _ query: Query,
+    from old: Query.Result,
+    to new: Query.Result,
     _ sequence: SequenceDifference?,
     isLimited: Bool
-  ) throws -> UpdateBody? {
+  ) throws -> ResultUpdate {
     let comparison = ResultDifference.Comparison(
       observation: observation,
       changes: changes,
       candidates: candidates,
       sequence: sequence
     )
-    let difference = try ResultDifference(from: try comparable(old, new), to: new, comparison)
-    guard !difference.isEmpty else { return nil }
+    let comparable = query.isComparable(old, with: new) ? old : try reread(query)
+    let difference = try ResultDifference(query, from: comparable, to: new, comparison)
+    guard !difference.isEmpty else { return .same }
     let explanation = try explanation(difference)
-    guard observation.request.mode != .signal else { return .signal(explanation) }
-    if isLimited, difference.elementCount > new.elementCount { return try fresh(.larger) }
+    guard observation.request.mode != .signal else { return .difference(.signal(explanation)) }
+    if isLimited, difference.elementCount > new.elementCount { return .larger }
     var out = UpdateWriter(fragmentBytesMax: limits.fragmentBytesMax)
-    try observation.query.write(difference, new, self, &out)
-    try writeExtras(difference, new, &out)
+    try query.write(difference, new, self, &out)
+    try writeExtras(query, difference, new, &out)
     if let explanation { try out.member("explanation") { $0.value(explanation) } }
-    return UpdateBody(fragments: out.fragments, explanation: explanation)
+    return .difference(UpdateBody(fragments: out.fragments, explanation: explanation))
   }
 
   private func explanation(_ difference: ResultDifference) throws -> JSONValue? {
@@ -82,18 +95,12 @@ struct UpdateBuilder {
     ).json(difference)
   }
 
-  /// Returns an earlier result that can be compared with a later one.
-  ///
-  /// A plan that was compiled before the store could have dangling references may read no other
-  /// objects, so that its result has no digests.
-  private func comparable(_ old: ObservedResult, _ new: ObservedResult) throws -> ObservedResult {
-    let isComparable =
-      new.digests.isEmpty || old.digests.count == old.named.count + old.objects.count
-    guard !isComparable else { return old }
-    return try snapshot.earlier(from) { earlier in
+  /// Returns the result of the earlier position, read with the plan of the later one.
+  private func reread<Query: LiveQuery>(_ query: Query) throws -> Query.Result {
+    try snapshot.earlier(from) { earlier in
       var out = UpdateWriter.discarding
       let reader = ResultReader(snapshot: earlier, limits: limits)
-      return try observation.query.read(observation.request, reader, to: &out)
+      return try query.read(observation.request, reader, to: &out)
     }
   }
 
@@ -103,32 +110,27 @@ struct UpdateBuilder {
     var out = UpdateWriter(fragmentBytesMax: limits.fragmentBytesMax)
     try out.member("fresh") { $0.bool(true) }
     try out.member("why") { $0.string(why.rawValue) }
-    try out.object("result") { out in
-      if let search = observation.result.search {
-        return try search.write(observation.request.mode, to: &out)
-      }
-      _ = try observation.query.read(observation.request, reader, to: &out)
-    }
-    if let search = observation.result.search {
-      try out.member("index") { $0.string(search.token.description) }
-    }
+    try observation.result.writeAnew(observation.request, reader, to: &out)
     return UpdateBody(fragments: out.fragments)
   }
 
-  private func writeExtras(
+  private func writeExtras<Query: LiveQuery>(
+    _ query: Query,
     _ difference: ResultDifference,
-    _ new: ObservedResult,
+    _ new: Query.Result,
     _ out: inout UpdateWriter
   ) throws {
-    if difference.totalDiffers, let total = new.total {
+    let extras = new.extras
+    if difference.totalDiffers, let total = extras.total {
       try out.member("total") { $0.integer(total) }
     }
-    if difference.sectionsDiffer, let sections = new.sections {
+    if difference.sectionsDiffer, let sections = extras.sections {
       try out.member("sections") { FetchSection.write(sections, to: &$0) }
     }
     if !difference.included.isEmpty {
       out.beginList("included", isObject: true)
-      try observation.query.eachIncluded(observation.request, new, reader) { key, bytes in
+      let starts = try query.including(new, in: snapshot.model)
+      try reader.eachIncluded(observation.request, starts) { key, bytes in
         guard difference.included.contains(key) else { return }
         try out.element { $0.raw(Array(bytes)) }
       }
@@ -138,7 +140,7 @@ struct UpdateBuilder {
       .filter { id in
         // Another object may have the identity of a deleted one.
         guard try snapshot.entity(of: id).identity != nil else { return true }
-        return try snapshot.resolve(id).map { new.included[$0] == nil } ?? true
+        return try snapshot.resolve(id).map { extras.included[$0] == nil } ?? true
       }
     guard !excluded.isEmpty else { return }
     out.beginList("excluded")

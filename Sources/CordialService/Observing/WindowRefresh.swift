@@ -19,14 +19,14 @@ struct WindowRefresh {
   ///   - old: The window before.
   ///   - members: The objects that may enter, leave or move.
   ///   - matching: Those of them that match now.
-  ///   - refreshed: Gets the information whether SQLite sorted the whole result.
+  ///   - isReread: Becomes true where SQLite sorted the whole result.
   /// - Returns: The window; nil where it has to be read again.
   /// - Throws: `SQLiteError`.
   func run(
     _ old: WindowRows,
     _ members: [ObjectKey: Verdict.Match],
     _ matching: Set<Int64>,
-    _ refreshed: inout RefreshedResult
+    isReread: inout Bool
   ) throws -> WindowRows? {
     let candidates = Set(members.keys.map(\.object))
     guard let unchanged = try unchangedBefore(old, members, candidates) else { return nil }
@@ -44,7 +44,8 @@ struct WindowRefresh {
       }
     }.sequence
     new.start = unchanged + entering
-    guard try refillBefore(&new, &refreshed), try refillAfter(&new, &refreshed) else { return nil }
+    guard try refillBefore(&new, isReread: &isReread), try refillAfter(&new, isReread: &isReread)
+    else { return nil }
     new.trim()
     return new
   }
@@ -73,7 +74,7 @@ struct WindowRefresh {
   /// Reads rows before the window where some are missing; returns false where they are unknown.
   private func refillBefore(
     _ window: inout WindowRows,
-    _ refreshed: inout RefreshedResult
+    isReread: inout Bool
   ) throws -> Bool {
     guard window.spareBefore < 0 else { return true }
     guard let first = window.rows.first else { return false }
@@ -86,14 +87,14 @@ struct WindowRefresh {
     )
     guard objects.count == wanted else { return false }
     window.prepend(objects)
-    if isSorted { refreshed.isReread = true }
+    if isSorted { isReread = true }
     return true
   }
 
   /// Reads rows after the window where some are missing; returns false where they are unknown.
   private func refillAfter(
     _ window: inout WindowRows,
-    _ refreshed: inout RefreshedResult
+    isReread: inout Bool
   ) throws -> Bool {
     guard let spare = window.spareAfter, spare < 0 else { return true }
     guard let last = window.rows.last else { return false }
@@ -106,7 +107,7 @@ struct WindowRefresh {
     )
     for object in objects { window.rows.append(object) }
     window.isComplete = objects.count < wanted
-    if isSorted { refreshed.isReread = true }
+    if isSorted { isReread = true }
     return true
   }
 }

@@ -7,30 +7,41 @@ import Subscriptions
 
 /// The number of the objects of a fetch.
 struct CountQuery: LiveQuery {
+  struct Result: QueryResult {
+    var count: Int64
+    var extras = ResultExtras()
+
+    var elementCount: Int { 0 }
+    var bytes: Int { extras.bytes }
+  }
+
   let plan: FetchPlan
 
   var usesCollation: Bool { plan.usesCollation }
   var matching: Matching { Matching(of: plan.condition) }
 
-  func interest(_ observation: Observation) -> Interest {
-    let request = observation.request
+  func interest(
+    of result: Result,
+    _ request: ObservedRequest,
+    _ inclusion: Observation.Inclusion
+  ) -> Interest {
     // No update says which objects altered the number.
     let isNumber =
       plan.sectionColumn == nil && request.fetch?.sectionBy == nil && !request.explains
       && request.include.isEmpty
     return plan.interest(
-      observation.inclusion,
+      inclusion,
       ignoresValues: request.include.isEmpty,
       isCount: isNumber
     )
   }
 
-  func verdictLimits(_ observation: Observation) -> VerdictLimits {
+  func verdictLimits(for result: Result, _ request: ObservedRequest) -> VerdictLimits {
     VerdictLimits(membersMax: Observation.valuesMin)
   }
 
-  func isShort(_ members: [ObjectKey: Verdict.Match], _ result: ObservedResult) -> Bool {
-    result.sections == nil
+  func isShort(_ members: [ObjectKey: Verdict.Match], for result: Result) -> Bool {
+    result.extras.sections == nil
       && members.values.allSatisfy { $0.before != nil && $0.after != nil }
   }
 
@@ -38,37 +49,34 @@ struct CountQuery: LiveQuery {
     _ request: ObservedRequest,
     _ reader: ResultReader,
     to out: inout UpdateWriter
-  ) throws -> ObservedResult {
-    var result = ObservedResult(at: reader.snapshot)
-    result.count = try reader.snapshot.count(plan)
-    try out.member("count") { $0.integer(result.count) }
-    try reader.readExtras(request, self, plan, &result, &out)
-    return result
+  ) throws -> Result {
+    let count = try reader.snapshot.count(plan)
+    try out.member("count") { $0.integer(count) }
+    return Result(count: count, extras: try reader.readExtras(request, plan, of: [], &out))
   }
 
   /// Counts the objects that enter or leave; returns nil where rows do not decide it.
-  func refresh(
-    _ observation: Observation,
-    _ verdict: Verdict,
-    _ changes: ChangeSet,
-    _ rows: [ObjectKey: ChangedRow],
-    _ reader: ResultReader
-  ) throws -> RefreshedResult? {
-    var refreshed = RefreshedResult(result: observation.result)
-    switch verdict {
+  func refresh(_ result: Result, _ change: ResultChange) throws -> RefreshedResult<Result>? {
+    var refreshed = RefreshedResult(result: result)
+    switch change.verdict {
     case .unaffected, .values: return refreshed
     case .reaching, .undecided: return nil
     case .count(let difference, _):
       refreshed.result.count += difference
-      refreshed.result.total? += difference
+      refreshed.result.extras.total? += difference
       return refreshed
     case .members(let members, _):
       guard members.values.allSatisfy({ $0.after != nil }),
         let difference = ResultReader.countDifference(members, matching: [])
       else { return nil }
       refreshed.result.count += difference
-      refreshed.result.total? += difference
-      try reader.refreshSections(plan, members, matching: [], rows, &refreshed)
+      refreshed.result.extras.total? += difference
+      refreshed.isReread = try change.refreshSections(
+        plan,
+        members,
+        matching: [],
+        &refreshed.result.extras
+      )
       return refreshed
     }
   }
@@ -76,13 +84,13 @@ struct CountQuery: LiveQuery {
   func inclusionStart(in model: Model) -> EntityDescription? { plan.entity }
 
   func including(
-    _ result: ObservedResult,
+    _ result: Result,
     in model: Model
   ) throws -> (entity: EntityDescription, objects: [Int64])? { (plan.entity, []) }
 
   func compare(
-    _ old: ObservedResult,
-    _ new: ObservedResult,
+    _ old: Result,
+    _ new: Result,
     _ comparison: ResultDifference.Comparison,
     _ difference: inout ResultDifference
   ) throws {
@@ -91,7 +99,7 @@ struct CountQuery: LiveQuery {
 
   func write(
     _ difference: ResultDifference,
-    _ new: ObservedResult,
+    _ new: Result,
     _ builder: UpdateBuilder,
     _ out: inout UpdateWriter
   ) throws {

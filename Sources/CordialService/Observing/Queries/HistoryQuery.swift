@@ -7,40 +7,48 @@ import Subscriptions
 
 /// The commits that pass filters.
 struct HistoryQuery: LiveQuery {
+  /// The client has all commits up to its position, so that nothing has to be kept.
+  struct Result: QueryResult {
+    var elementCount: Int { 0 }
+    var bytes: Int { 0 }
+  }
+
   let call: HistoryCall
 
   var matching: Matching { .predicate }
 
-  func interest(_ observation: Observation) -> Interest { .commits }
+  func interest(
+    of result: Result,
+    _ request: ObservedRequest,
+    _ inclusion: Observation.Inclusion
+  ) -> Interest { .commits }
 
-  func verdictLimits(_ observation: Observation) -> VerdictLimits { VerdictLimits() }
+  func verdictLimits(for result: Result, _ request: ObservedRequest) -> VerdictLimits {
+    VerdictLimits()
+  }
 
   func read(
     _ request: ObservedRequest,
     _ reader: ResultReader,
     to out: inout UpdateWriter
-  ) throws -> ObservedResult {
+  ) throws -> Result {
     out.beginList("transactions")
     out.endList()
-    return ObservedResult(at: reader.snapshot)
+    return Result()
   }
 
-  func refresh(
-    _ observation: Observation,
-    _ verdict: Verdict,
-    _ changes: ChangeSet,
-    _ rows: [ObjectKey: ChangedRow],
-    _ reader: ResultReader
-  ) throws -> RefreshedResult? { RefreshedResult(result: observation.result) }
+  func refresh(_ result: Result, _ change: ResultChange) throws -> RefreshedResult<Result>? {
+    RefreshedResult(result: result)
+  }
 
   /// Returns the commits after the earlier position that pass the filters.
   func update(
-    from old: ObservedResult,
-    to new: ObservedResult,
+    from old: Result,
+    to new: Result,
     _ sequence: SequenceDifference?,
     isLimited: Bool,
     _ builder: UpdateBuilder
-  ) throws -> UpdateBody? {
+  ) throws -> ResultUpdate {
     let (snapshot, limits) = (builder.snapshot, builder.limits)
     var encoder = try HistoryEncoder(call, snapshot, through: snapshot.head.number, limits)
     let isSignal = builder.observation.request.mode == .signal
@@ -60,7 +68,7 @@ struct HistoryQuery: LiveQuery {
       return true
     }
     out.endList()
-    guard count > 0 else { return nil }
-    return isSignal ? .signal : UpdateBody(fragments: out.fragments)
+    guard count > 0 else { return .same }
+    return .difference(isSignal ? .signal : UpdateBody(fragments: out.fragments))
   }
 }

@@ -1,39 +1,74 @@
 import CordialProtocol
 import CordialValues
+import JSON
 import ObjectModel
 import PersistentStore
 import Subscriptions
 
 /// The hits of a search, which the index finds: a snapshot of the store reads none of them.
 struct HitsQuery: LiveQuery {
+  typealias Result = ObservedSearch
+
+  /// What the index found.
+  let found: ObservedSearch
+
   var matching: Matching { .sql }
   var followsIndex: Bool { true }
 
-  func interest(_ observation: Observation) -> Interest { .objects([]) }
+  func interest(
+    of result: Result,
+    _ request: ObservedRequest,
+    _ inclusion: Observation.Inclusion
+  ) -> Interest { .objects([]) }
 
-  func verdictLimits(_ observation: Observation) -> VerdictLimits { VerdictLimits() }
+  func verdictLimits(for result: Result, _ request: ObservedRequest) -> VerdictLimits {
+    VerdictLimits()
+  }
 
   func read(
     _ request: ObservedRequest,
     _ reader: ResultReader,
     to out: inout UpdateWriter
-  ) throws -> ObservedResult { ObservedResult(at: reader.snapshot) }
+  ) throws -> Result {
+    try found.write(request.mode, to: &out)
+    return found
+  }
 
-  func refresh(
-    _ observation: Observation,
-    _ verdict: Verdict,
-    _ changes: ChangeSet,
-    _ rows: [ObjectKey: ChangedRow],
-    _ reader: ResultReader
-  ) throws -> RefreshedResult? { RefreshedResult(result: observation.result) }
+  func writeAnew(
+    _ result: Result,
+    _ request: ObservedRequest,
+    _ reader: ResultReader,
+    to out: inout UpdateWriter
+  ) throws {
+    try out.object("result") { try result.write(request.mode, to: &$0) }
+    try out.member("index") { $0.string(result.token.description) }
+  }
+
+  func refresh(_ result: Result, _ change: ResultChange) throws -> RefreshedResult<Result>? {
+    RefreshedResult(result: result)
+  }
 
   func update(
-    from old: ObservedResult,
-    to new: ObservedResult,
+    from old: Result,
+    to new: Result,
     _ sequence: SequenceDifference?,
     isLimited: Bool,
     _ builder: UpdateBuilder
-  ) throws -> UpdateBody? {
-    try builder.search(from: old.search, to: new.search, isLimited: isLimited)
+  ) throws -> ResultUpdate {
+    try builder.search(from: old, to: new, isLimited: isLimited)
+  }
+}
+
+extension ObservedSearch: QueryResult {
+  var elementCount: Int { hits.count }
+  var bytes: Int { hits.reduce(0) { $0 + 64 + $1.bytes.count } }
+
+  /// The result as that of a live query.
+  var live: any LiveResult { Live(own: HitsQuery(found: self), result: self) }
+
+  /// Returns whether a client has to learn of this result after another one.
+  func differs(from other: any LiveResult, _ mode: ObserveCall.Mode) throws -> Bool {
+    guard let other = other as? Live<HitsQuery> else { return true }
+    return try differs(from: other.result, mode)
   }
 }

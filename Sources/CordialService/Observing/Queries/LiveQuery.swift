@@ -11,6 +11,9 @@ import Subscriptions
 /// A new kind is a type, and a line of `ResultReader.compile`, which decodes its request. All other
 /// code asks the query what it needs to know, and never which kind it is.
 protocol LiveQuery: Sendable {
+  /// What the kind keeps of a result.
+  associatedtype Result: QueryResult
+
   /// Whether the result depends on ICU's folding or collation.
   var usesCollation: Bool { get }
   /// Whether the event loop may read the rows of a few objects: they have no values of other
@@ -25,15 +28,27 @@ protocol LiveQuery: Sendable {
 
   /// Returns the data on which a result depends.
   ///
-  /// - Parameter observation: The observation with the result.
+  /// - Parameters:
+  ///   - result: The result.
+  ///   - request: The request.
+  ///   - inclusion: What decides which objects are included.
   /// - Returns: The data.
-  func interest(_ observation: Observation) -> Interest
+  func interest(
+    of result: Result,
+    _ request: ObservedRequest,
+    _ inclusion: Observation.Inclusion
+  ) -> Interest
+
+  /// Returns whether a result depends on other data than an earlier one.
+  func hasOtherInterest(_ result: Result, than old: Result) -> Bool
 
   /// Returns how many objects a verdict names, before the whole request is read again.
   ///
-  /// - Parameter observation: The observation with its result.
+  /// - Parameters:
+  ///   - result: The result before the changes.
+  ///   - request: The request.
   /// - Returns: The limits.
-  func verdictLimits(_ observation: Observation) -> VerdictLimits
+  func verdictLimits(for result: Result, _ request: ObservedRequest) -> VerdictLimits
 
   /// Returns whether few look-ups by key show what objects that may enter, leave or move do to a
   /// result.
@@ -42,21 +57,23 @@ protocol LiveQuery: Sendable {
   ///   - members: The objects.
   ///   - result: The result before.
   /// - Returns: Whether that is so.
-  func isShort(_ members: [ObjectKey: Verdict.Match], _ result: ObservedResult) -> Bool
+  func isShort(_ members: [ObjectKey: Verdict.Match], for result: Result) -> Bool
 
   /// Returns the effect of changed objects at the ends of paths on the objects of a result.
   ///
   /// - Parameters:
   ///   - reached: The changed objects by path.
   ///   - own: The effect of changes of the result's own objects.
-  ///   - observation: The observation.
+  ///   - result: The result before the changes.
+  ///   - request: The request.
   ///   - origins: Finds the objects from which the paths reach the changed ones.
   /// - Returns: The effect; undecided where the whole request has to be read again.
   /// - Throws: `SQLiteError`.
   func resolved(
     _ reached: [RelatedReads.Path: Set<ObjectKey>],
     own: Verdict,
-    _ observation: Observation,
+    for result: Result,
+    _ request: ObservedRequest,
     _ origins: (RelatedReads.Path, Set<ObjectKey>) throws -> Set<Int64>?
   ) throws -> Verdict
 
@@ -74,39 +91,44 @@ protocol LiveQuery: Sendable {
     _ request: ObservedRequest,
     _ reader: ResultReader,
     to out: inout UpdateWriter
-  ) throws -> ObservedResult
+  ) throws -> Result
 
   /// Writes the members of a result that is known.
   ///
   /// - Parameters:
-  ///   - observation: The observation with its result at the reader's snapshot.
+  ///   - result: The result at the reader's snapshot.
+  ///   - request: The request.
   ///   - reader: The reader.
   ///   - out: The writer of the members.
-  /// - Returns: The result.
   /// - Throws: `limitExceeded` when the writer's limit is exceeded; `SQLiteError`.
   func write(
-    _ observation: Observation,
+    _ result: Result,
+    _ request: ObservedRequest,
     _ reader: ResultReader,
     to out: inout UpdateWriter
-  ) throws -> ObservedResult
+  ) throws
 
-  /// Returns the result of an observation after changes.
+  /// Writes the member `result` of an update with which a client starts over, and those after it,
+  /// as `write(_:_:_:to:)`.
+  func writeAnew(
+    _ result: Result,
+    _ request: ObservedRequest,
+    _ reader: ResultReader,
+    to out: inout UpdateWriter
+  ) throws
+
+  /// Returns the result after changes.
   ///
   /// - Parameters:
-  ///   - observation: The observation, with its earlier result.
-  ///   - verdict: The effect of the changes on it.
-  ///   - changes: The changes from the position of the earlier result to the reader's snapshot.
-  ///   - rows: The rows of the changed objects, as far as they were read.
-  ///   - reader: The reader.
+  ///   - result: The result before.
+  ///   - change: The changes.
   /// - Returns: The result; nil where the whole request has to be read again.
   /// - Throws: `limitExceeded` for a regular expression that takes too long; `SQLiteError`.
-  func refresh(
-    _ observation: Observation,
-    _ verdict: Verdict,
-    _ changes: ChangeSet,
-    _ rows: [ObjectKey: ChangedRow],
-    _ reader: ResultReader
-  ) throws -> RefreshedResult?
+  func refresh(_ result: Result, _ change: ResultChange) throws -> RefreshedResult<Result>?
+
+  /// Returns a result that was read again, with the sequence of the earlier one where both are
+  /// equal, so that a comparison finds that at once.
+  func keepingSequence(of old: Result, in new: Result) -> Result
 
   /// Returns the entity from whose objects included relationships begin; nil where none are.
   func inclusionStart(in model: Model) -> EntityDescription?
@@ -119,7 +141,7 @@ protocol LiveQuery: Sendable {
   /// - Returns: The numbers of the objects, and their entity; nil where there are none.
   /// - Throws: `invalidRequest` for objects of several entities.
   func including(
-    _ result: ObservedResult,
+    _ result: Result,
     in model: Model
   ) throws -> (entity: EntityDescription, objects: [Int64])?
 
@@ -134,15 +156,21 @@ protocol LiveQuery: Sendable {
   ///   - isLimited: Whether the client starts over where the difference has more elements than the
   ///     result.
   ///   - builder: The encoder.
-  /// - Returns: The update; nil when the results are equal for the client.
-  /// - Throws: `SQLiteError`.
+  /// - Returns: The update.
+  /// - Throws: `limitExceeded`; `SQLiteError`.
   func update(
-    from old: ObservedResult,
-    to new: ObservedResult,
+    from old: Result,
+    to new: Result,
     _ sequence: SequenceDifference?,
     isLimited: Bool,
     _ builder: UpdateBuilder
-  ) throws -> UpdateBody?
+  ) throws -> ResultUpdate
+
+  /// Returns whether an earlier result has what a later one is compared with.
+  ///
+  /// A plan that was compiled before the store could have dangling references may read no other
+  /// objects, so that its result has no digests.
+  func isComparable(_ old: Result, with new: Result) -> Bool
 
   /// Compares two results, as far as the query's own elements differ.
   ///
@@ -155,8 +183,8 @@ protocol LiveQuery: Sendable {
   /// - Complexity: Linear in the changes and in the results where they differ; a result that is the
   ///   same sequence is searched only for changed objects.
   func compare(
-    _ old: ObservedResult,
-    _ new: ObservedResult,
+    _ old: Result,
+    _ new: Result,
     _ comparison: ResultDifference.Comparison,
     _ difference: inout ResultDifference
   ) throws
@@ -171,7 +199,7 @@ protocol LiveQuery: Sendable {
   /// - Throws: `limitExceeded`; `SQLiteError`.
   func write(
     _ difference: ResultDifference,
-    _ new: ObservedResult,
+    _ new: Result,
     _ builder: UpdateBuilder,
     _ out: inout UpdateWriter
   ) throws
@@ -203,65 +231,72 @@ protocol LiveQuery: Sendable {
 
 /// What most kinds have in common.
 extension LiveQuery {
-  /// Calls a body with the included objects, as `ResultReader.eachIncluded`.
-  func eachIncluded(
-    _ request: ObservedRequest,
-    _ result: ObservedResult,
-    _ reader: ResultReader,
-    _ body: (ObjectKey, ArraySlice<UInt8>) throws -> Void
-  ) throws {
-    try reader.eachIncluded(request, self, result, body)
-  }
-
   var usesCollation: Bool { false }
   var mayRunOnLoop: Bool { true }
   var isKept: Bool { false }
   var followsIndex: Bool { false }
 
-  func isShort(_ members: [ObjectKey: Verdict.Match], _ result: ObservedResult) -> Bool { false }
+  func hasOtherInterest(_ result: Result, than old: Result) -> Bool { false }
+
+  func isShort(_ members: [ObjectKey: Verdict.Match], for result: Result) -> Bool { false }
 
   func resolved(
     _ reached: [RelatedReads.Path: Set<ObjectKey>],
     own: Verdict,
-    _ observation: Observation,
+    for result: Result,
+    _ request: ObservedRequest,
     _ origins: (RelatedReads.Path, Set<ObjectKey>) throws -> Set<Int64>?
   ) throws -> Verdict { .undecided }
 
   func write(
-    _ observation: Observation,
+    _ result: Result,
+    _ request: ObservedRequest,
     _ reader: ResultReader,
     to out: inout UpdateWriter
-  ) throws -> ObservedResult {
-    try read(observation.request, reader, to: &out)
+  ) throws {
+    _ = try read(request, reader, to: &out)
   }
+
+  func writeAnew(
+    _ result: Result,
+    _ request: ObservedRequest,
+    _ reader: ResultReader,
+    to out: inout UpdateWriter
+  ) throws {
+    try out.object("result") { _ = try read(request, reader, to: &$0) }
+  }
+
+  func keepingSequence(of old: Result, in new: Result) -> Result { new }
 
   func inclusionStart(in model: Model) -> EntityDescription? { nil }
 
   func including(
-    _ result: ObservedResult,
+    _ result: Result,
     in model: Model
   ) throws -> (entity: EntityDescription, objects: [Int64])? { nil }
 
   func update(
-    from old: ObservedResult,
-    to new: ObservedResult,
+    from old: Result,
+    to new: Result,
     _ sequence: SequenceDifference?,
     isLimited: Bool,
     _ builder: UpdateBuilder
-  ) throws -> UpdateBody? {
-    try builder.difference(from: old, to: new, sequence, isLimited: isLimited)
+  ) throws -> ResultUpdate {
+    try builder.difference(self, from: old, to: new, sequence, isLimited: isLimited)
   }
 
+  func isComparable(_ old: Result, with new: Result) -> Bool { true }
+
   func compare(
-    _ old: ObservedResult,
-    _ new: ObservedResult,
+    _ old: Result,
+    _ new: Result,
     _ comparison: ResultDifference.Comparison,
     _ difference: inout ResultDifference
   ) throws {}
 
   func write(
     _ difference: ResultDifference,
-    _ new: ObservedResult,
+    _ new: Result,
     _ builder: UpdateBuilder,
     _ out: inout UpdateWriter
   ) throws {}

@@ -7,6 +7,25 @@ import Subscriptions
 
 /// Objects by their IDs.
 struct ObjectsQuery: LiveQuery {
+  struct Result: QueryResult {
+    /// The objects, in the order of the IDs.
+    var named: [NamedObject] = []
+    /// The digests of their rows; empty unless rows have values of other objects.
+    var digests: [UInt64] = []
+    var extras = ResultExtras()
+
+    var elementCount: Int { named.count }
+    var bytes: Int { 8 * (2 * named.count + digests.count) + extras.bytes }
+  }
+
+  /// The object that an observed ID names.
+  struct NamedObject: Sendable, Equatable {
+    /// The object's key; nil for an identity value that no object has.
+    var key: ObjectKey?
+    /// Whether the object exists.
+    var exists: Bool
+  }
+
   let ids: [String]
   /// A plan for each entity of the IDs.
   let plans: [Int: FetchPlan]
@@ -17,9 +36,13 @@ struct ObjectsQuery: LiveQuery {
   }
   var matching: Matching { .id }
 
-  func interest(_ observation: Observation) -> Interest {
-    let named = observation.result.named
-    var related = observation.inclusion.related(with: [:])
+  func interest(
+    of result: Result,
+    _ request: ObservedRequest,
+    _ inclusion: Observation.Inclusion
+  ) -> Interest {
+    let named = result.named
+    var related = inclusion.related(with: [:])
     for plan in plans.values { related.merge(plan.related) { $0.union($1) } }
     let isAwaiting = named.contains { $0.key == nil }
     // An object gets an awaited identity by its insertion, or from an external client.
@@ -34,7 +57,11 @@ struct ObjectsQuery: LiveQuery {
     )
   }
 
-  func verdictLimits(_ observation: Observation) -> VerdictLimits { VerdictLimits() }
+  func hasOtherInterest(_ result: Result, than old: Result) -> Bool { result.named != old.named }
+
+  func verdictLimits(for result: Result, _ request: ObservedRequest) -> VerdictLimits {
+    VerdictLimits()
+  }
 
   // MARK: Results
 
@@ -42,9 +69,9 @@ struct ObjectsQuery: LiveQuery {
     _ request: ObservedRequest,
     _ reader: ResultReader,
     to out: inout UpdateWriter
-  ) throws -> ObservedResult {
+  ) throws -> Result {
     let snapshot = reader.snapshot
-    var result = ObservedResult(at: snapshot)
+    var result = Result()
     let wantsDigests = request.mode != .ids && plans.values.contains { !$0.related.isEmpty }
     var missing: [JSONMember] = []
     out.beginList(request.mode == .ids ? "ids" : "objects")
@@ -66,7 +93,7 @@ struct ObjectsQuery: LiveQuery {
         }
       }
       if !exists { missing.append(try Self.reason(id, key, snapshot)) }
-      result.named.append(.init(key: key, exists: exists))
+      result.named.append(NamedObject(key: key, exists: exists))
       if wantsDigests { result.digests.append(digest) }
     }
     out.endList()
@@ -75,7 +102,11 @@ struct ObjectsQuery: LiveQuery {
     }
     let count = request.mode == .ids ? result.named.count(where: \.exists) : ids.count
     try out.member("count") { $0.integer(Int64(count)) }
-    try reader.readIncluded(request, self, &result, &out)
+    result.extras.included = try reader.readIncluded(
+      request,
+      try including(result, in: snapshot.model),
+      &out
+    )
     return result
   }
 
@@ -88,19 +119,13 @@ struct ObjectsQuery: LiveQuery {
     return JSONMember(id, existed ? "deleted" : "unknown")
   }
 
-  func refresh(
-    _ observation: Observation,
-    _ verdict: Verdict,
-    _ changes: ChangeSet,
-    _ rows: [ObjectKey: ChangedRow],
-    _ reader: ResultReader
-  ) throws -> RefreshedResult? {
-    let snapshot = reader.snapshot
-    var result = observation.result
-    let rereadsDigests = verdict == .undecided && !result.digests.isEmpty
+  func refresh(_ result: Result, _ change: ResultChange) throws -> RefreshedResult<Result>? {
+    let (reader, snapshot) = (change.reader, change.reader.snapshot)
+    var result = result
+    let rereadsDigests = change.verdict == .undecided && !result.digests.isEmpty
     for index in result.named.indices {
       let old = result.named[index]
-      let kind = old.key.flatMap { changes.changes[$0]?.kind }
+      let kind = old.key.flatMap { change.changes.changes[$0]?.kind }
       var new = old
       switch kind {
       case .insert: new.exists = true
@@ -122,7 +147,10 @@ struct ObjectsQuery: LiveQuery {
       }
       result.digests[index] = try reader.digest(key.object, plan)
     }
-    try reader.refreshIncluded(observation, &result)
+    result.extras.included = try reader.included(
+      change.request,
+      try including(result, in: snapshot.model)
+    )
     return RefreshedResult(result: result)
   }
 
@@ -131,7 +159,7 @@ struct ObjectsQuery: LiveQuery {
   }
 
   func including(
-    _ result: ObservedResult,
+    _ result: Result,
     in model: Model
   ) throws -> (entity: EntityDescription, objects: [Int64])? {
     let keys = result.named.compactMap { $0.exists ? $0.key : nil }
@@ -143,9 +171,13 @@ struct ObjectsQuery: LiveQuery {
 
   // MARK: Updates
 
+  func isComparable(_ old: Result, with new: Result) -> Bool {
+    new.digests.isEmpty || old.digests.count == old.named.count
+  }
+
   func compare(
-    _ old: ObservedResult,
-    _ new: ObservedResult,
+    _ old: Result,
+    _ new: Result,
     _ comparison: ResultDifference.Comparison,
     _ difference: inout ResultDifference
   ) throws {
@@ -181,7 +213,7 @@ struct ObjectsQuery: LiveQuery {
 
   func write(
     _ difference: ResultDifference,
-    _ new: ObservedResult,
+    _ new: Result,
     _ builder: UpdateBuilder,
     _ out: inout UpdateWriter
   ) throws {

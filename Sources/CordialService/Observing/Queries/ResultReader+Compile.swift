@@ -7,11 +7,16 @@ import PersistentStore
 extension ResultReader {
   /// Compiles a request.
   ///
-  /// - Parameter request: The request.
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - found: What the index found, for a search.
   /// - Returns: The query.
   /// - Throws: `unknownEntity`, `unknownProperty`, `predicateInvalid`, `invalidIdentifier` or
   ///   `invalidRequest`.
-  func compile(_ request: ObservedRequest) throws -> any LiveQuery {
+  func compile(
+    _ request: ObservedRequest,
+    found: ObservedSearch? = nil
+  ) throws -> any LiveQuery {
     switch request.target {
     case .ids(let ids, let fetch):
       return ObjectsQuery(ids: ids, plans: try plans(ids, fetch))
@@ -27,7 +32,11 @@ extension ResultReader {
       // An unknown entity is an error of the request, not of the first commit.
       _ = try call.entities.map { try EntityNames.loggedNumbers($0, in: snapshot.model) }
       return HistoryQuery(call: call)
-    case .search: return HitsQuery()
+    case .search:
+      guard let found else {
+        throw StoreError(.internalError, "An observed search has no result of the index")
+      }
+      return HitsQuery(found: found)
     }
   }
 

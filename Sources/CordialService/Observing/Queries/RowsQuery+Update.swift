@@ -9,9 +9,13 @@ import Subscriptions
 extension RowsQuery {
   // MARK: Differences
 
+  func isComparable(_ old: Result, with new: Result) -> Bool {
+    new.digests.isEmpty || old.digests.count == old.objects.count
+  }
+
   func compare(
-    _ old: ObservedResult,
-    _ new: ObservedResult,
+    _ old: Result,
+    _ new: Result,
     _ comparison: ResultDifference.Comparison,
     _ difference: inout ResultDifference
   ) throws {
@@ -27,8 +31,8 @@ extension RowsQuery {
 
   /// Returns the difference of two sequences, the same as that of an edit of the earlier one.
   private func sequence(
-    _ old: ObservedResult,
-    _ new: ObservedResult,
+    _ old: Result,
+    _ new: Result,
     _ comparison: ResultDifference.Comparison
   ) throws -> SequenceDifference {
     if !plan.isWindow,
@@ -45,8 +49,8 @@ extension RowsQuery {
   }
 
   private func compareRows(
-    _ old: ObservedResult,
-    _ new: ObservedResult,
+    _ old: Result,
+    _ new: Result,
     _ comparison: ResultDifference.Comparison,
     _ difference: inout ResultDifference
   ) {
@@ -83,8 +87,8 @@ extension RowsQuery {
 
   /// Adds the objects whose rows differ.
   private static func addDifferingRows(
-    _ old: ObservedResult,
-    _ new: ObservedResult,
+    _ old: Result,
+    _ new: Result,
     to touched: inout Set<Int64>
   ) {
     guard !new.digests.isEmpty else { return }
@@ -108,7 +112,7 @@ extension RowsQuery {
 
   func write(
     _ difference: ResultDifference,
-    _ new: ObservedResult,
+    _ new: Result,
     _ builder: UpdateBuilder,
     _ out: inout UpdateWriter
   ) throws {

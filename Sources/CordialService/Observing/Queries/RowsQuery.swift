@@ -8,6 +8,23 @@ import Subscriptions
 
 /// The objects of a fetch, in order: all of them, or a window.
 struct RowsQuery: LiveQuery {
+  struct Result: QueryResult {
+    /// The numbers of the objects, in order.
+    var objects: ObjectSequence = []
+    /// The rows around the window; nil for a fetch without a window.
+    var window: WindowRows?
+    /// The commit at which `objects` was read; equal commits mean equal objects.
+    var revision: Int64
+    /// The digests of the rows of `objects`; empty unless rows have values of other objects.
+    var digests: [UInt64] = []
+    var extras = ResultExtras()
+
+    var elementCount: Int { objects.count }
+    var bytes: Int {
+      8 * ((window?.rows.count ?? 0) + objects.count + digests.count) + extras.bytes
+    }
+  }
+
   let plan: FetchPlan
 
   /// The number of objects of a result for each object that may move, below which the result is
@@ -21,20 +38,22 @@ struct RowsQuery: LiveQuery {
   var matching: Matching { Matching(of: plan.condition) }
   var isKept: Bool { true }
 
-  func interest(_ observation: Observation) -> Interest {
-    let request = observation.request
+  func interest(
+    of result: Result,
+    _ request: ObservedRequest,
+    _ inclusion: Observation.Inclusion
+  ) -> Interest {
     var reads = plan.relatedReads
-    reads.included = observation.inclusion.entities
+    reads.included = inclusion.entities
     return plan.interest(
-      observation.inclusion,
+      inclusion,
       reads: reads,
       ignoresValues: request.mode == .ids && request.include.isEmpty
     )
   }
 
-  func verdictLimits(_ observation: Observation) -> VerdictLimits {
-    let result = observation.result
-    return VerdictLimits(
+  func verdictLimits(for result: Result, _ request: ObservedRequest) -> VerdictLimits {
+    VerdictLimits(
       membersMax: Self.editsMax(result),
       // Where rows do not decide the condition, the objects may be outside the result.
       valuesMax: max(Observation.valuesMin, result.window?.rows.count ?? result.objects.count)
@@ -43,27 +62,28 @@ struct RowsQuery: LiveQuery {
 
   /// Returns the number of objects that may enter, leave or move in a result, up to which it is
   /// edited; with more, the whole fetch is read again.
-  private static func editsMax(_ result: ObservedResult) -> Int {
+  private static func editsMax(_ result: Result) -> Int {
     let length = result.window?.rows.count ?? result.objects.count
     return max(movesMin, length / rereadRatio)
   }
 
-  func isShort(_ members: [ObjectKey: Verdict.Match], _ result: ObservedResult) -> Bool {
+  func isShort(_ members: [ObjectKey: Verdict.Match], for result: Result) -> Bool {
     // SQL may take long, as with a regular expression or a sort.
-    guard result.sections == nil, members.values.allSatisfy({ $0.after != nil }),
+    guard result.extras.sections == nil, members.values.allSatisfy({ $0.after != nil }),
       members.count <= Self.editsMax(result)
     else { return false }
     guard let window = result.window else { return true }
     let isCounted = members.values.allSatisfy { $0.before != nil }
     return window.hasSpare(for: members.count) && window.rows.count > members.count
       && (window.start == 0 || plan.orderColumns != nil && isCounted)
-      && (result.total == nil || isCounted)
+      && (result.extras.total == nil || isCounted)
   }
 
   func resolved(
     _ reached: [RelatedReads.Path: Set<ObjectKey>],
     own: Verdict,
-    _ observation: Observation,
+    for result: Result,
+    _ request: ObservedRequest,
     _ origins: (RelatedReads.Path, Set<ObjectKey>) throws -> Set<Int64>?
   ) throws -> Verdict {
     var members: [ObjectKey: Verdict.Match] = [:]
@@ -74,10 +94,10 @@ struct RowsQuery: LiveQuery {
     case .unaffected: break
     case .count, .reaching, .undecided: return .undecided
     }
-    let membersMax = verdictLimits(observation).membersMax
+    let membersMax = verdictLimits(for: result, request).membersMax
     for (path, keys) in reached {
       // Members of a result of IDs have no values of their own.
-      if path.role == .values, observation.request.mode == .ids { continue }
+      if path.role == .values, request.mode == .ids { continue }
       guard let found = try origins(path, keys), found.count <= membersMax else {
         return .undecided
       }
@@ -103,9 +123,9 @@ struct RowsQuery: LiveQuery {
     _ request: ObservedRequest,
     _ reader: ResultReader,
     to out: inout UpdateWriter
-  ) throws -> ObservedResult {
+  ) throws -> Result {
     let snapshot = reader.snapshot
-    var result = ObservedResult(at: snapshot)
+    var result = Result(revision: snapshot.head.number)
     var window = WindowRows(of: plan.request, spareMax: reader.limits.windowSpareMax)
     let spare = plan.isWindow ? window.spare : 0
     let first = plan.request.offset - window.start
@@ -147,14 +167,14 @@ struct RowsQuery: LiveQuery {
     window.isComplete = !hasMore
     if plan.isWindow { result.window = window }
     try finish(request, result, snapshot, &out)
-    try reader.readExtras(request, self, plan, &result, &out)
+    result.extras = try reader.readExtras(request, plan, of: Array(result.objects), &out)
     return result
   }
 
   /// Writes the members after the rows: their number, and the first objects of a list of IDs.
   private func finish(
     _ request: ObservedRequest,
-    _ result: ObservedResult,
+    _ result: Result,
     _ snapshot: StoreSnapshot,
     _ out: inout UpdateWriter
   ) throws {
@@ -173,11 +193,12 @@ struct RowsQuery: LiveQuery {
   ///
   /// - Complexity: One look-up for each row.
   func write(
-    _ observation: Observation,
+    _ result: Result,
+    _ request: ObservedRequest,
     _ reader: ResultReader,
     to out: inout UpdateWriter
-  ) throws -> ObservedResult {
-    let (request, result, snapshot) = (observation.request, observation.result, reader.snapshot)
+  ) throws {
+    let snapshot = reader.snapshot
     let isIDs = request.mode == .ids
     out.beginList(isIDs ? "ids" : "objects")
     for object in result.objects {
@@ -191,23 +212,17 @@ struct RowsQuery: LiveQuery {
     }
     out.endList()
     try finish(request, result, snapshot, &out)
-    if let sections = result.sections {
+    if let sections = result.extras.sections {
       try out.member("sections") { FetchSection.write(sections, to: &$0) }
     }
-    if let total = result.total { try out.member("total") { $0.integer(total) } }
-    guard !request.include.isEmpty else { return result }
-    out.beginList("included", isObject: true)
-    try reader.eachIncluded(request, self, result) { _, bytes in
-      try out.element { $0.raw(Array(bytes)) }
-    }
-    out.endList()
-    return result
+    if let total = result.extras.total { try out.member("total") { $0.integer(total) } }
+    _ = try reader.readIncluded(request, (plan.entity, Array(result.objects)), &out)
   }
 
   func inclusionStart(in model: Model) -> EntityDescription? { plan.entity }
 
   func including(
-    _ result: ObservedResult,
+    _ result: Result,
     in model: Model
   ) throws -> (entity: EntityDescription, objects: [Int64])? {
     (plan.entity, Array(result.objects))
@@ -217,16 +232,10 @@ struct RowsQuery: LiveQuery {
 
   /// Edits the rows by the objects that may enter, leave or move; returns nil where the whole fetch
   /// must be read again.
-  func refresh(
-    _ observation: Observation,
-    _ verdict: Verdict,
-    _ changes: ChangeSet,
-    _ rows: [ObjectKey: ChangedRow],
-    _ reader: ResultReader
-  ) throws -> RefreshedResult? {
-    let (old, snapshot) = (observation.result, reader.snapshot)
+  func refresh(_ old: Result, _ change: ResultChange) throws -> RefreshedResult<Result>? {
+    let (reader, snapshot) = (change.reader, change.reader.snapshot)
     let (members, values): ([ObjectKey: Verdict.Match], Set<ObjectKey>)
-    switch verdict {
+    switch change.verdict {
     case .values(let touched): (members, values) = ([:], touched)
     case .members(let found, let touched): (members, values) = (found, touched)
     case .unaffected, .undecided, .count, .reaching: return nil
@@ -236,13 +245,15 @@ struct RowsQuery: LiveQuery {
       guard members.count <= Self.editsMax(old) else { return nil }
       let matching = try self.matching(members, snapshot)
       if let window = old.window {
-        let refresh = WindowRefresh(snapshot: snapshot, plan: plan, rows: rows)
-        guard let new = try refresh.run(window, members, matching, &refreshed) else { return nil }
+        let refresh = WindowRefresh(snapshot: snapshot, plan: plan, rows: change.rows)
+        guard
+          let new = try refresh.run(window, members, matching, isReread: &refreshed.isReread)
+        else { return nil }
         refreshed.result.window = new
         refreshed.result.objects = ObjectSequence(new.rows[new.range])
         refreshed.sequence = try SequenceDifference(from: old.objects, to: refreshed.result.objects)
       } else {
-        let staying = staying(observation, members, matching, changes)
+        let staying = staying(old, members, matching, change)
         let edit = try SequenceEdit(
           of: old.objects,
           candidates: Set(members.keys.map(\.object)).subtracting(staying)
@@ -252,7 +263,7 @@ struct RowsQuery: LiveQuery {
         }
         // Where related objects decide the order, any object may have moved.
         refreshed.sequence =
-          try observation.interest.mayReorder(changes)
+          try change.interest.mayReorder(change.changes)
           ? SequenceDifference(from: old.objects, to: edit.sequence) : edit.difference
         refreshed.result.objects = edit.sequence
       }
@@ -260,30 +271,47 @@ struct RowsQuery: LiveQuery {
         refreshed.result.revision = snapshot.head.number
       }
       try refreshTotal(members, matching, snapshot, &refreshed)
-      try reader.refreshSections(plan, members, matching: matching, rows, &refreshed)
+      let rereadsSections = try change.refreshSections(
+        plan,
+        members,
+        matching: matching,
+        &refreshed.result.extras
+      )
+      if rereadsSections { refreshed.isReread = true }
     }
     // An object that matches as before and has not moved may have other values.
     let touched = Set(values.map(\.object)).union(members.keys.map(\.object))
     try refreshDigests(old, touched, reader, &refreshed)
-    try reader.refreshIncluded(observation, &refreshed.result)
+    refreshed.result.extras.included = try reader.included(
+      change.request,
+      (plan.entity, Array(refreshed.result.objects))
+    )
     return refreshed
+  }
+
+  func keepingSequence(of old: Result, in new: Result) -> Result {
+    guard new.objects == old.objects else { return new }
+    var kept = new
+    kept.revision = old.revision
+    kept.objects = old.objects
+    return kept
   }
 
   /// Returns the objects that match before and after the changes and cannot have moved.
   ///
   /// A verdict names such objects only where rows do not decide whether they match.
   private func staying(
-    _ observation: Observation,
+    _ result: Result,
     _ members: [ObjectKey: Verdict.Match],
     _ matching: Set<Int64>,
-    _ changes: ChangeSet
+    _ change: ResultChange
   ) -> Set<Int64> {
     let undecided = members.filter { $1.before == nil && matching.contains($0.object) }.keys
     guard !undecided.isEmpty,
-      let moving = observation.interest.moving(in: changes)
+      let moving = change.interest.moving(in: change.changes)
     else { return [] }
     let still = Set(undecided.filter { !moving.contains($0) }.map(\.object))
-    return still.intersection(observation.result.objects)
+    return still.intersection(result.objects)
   }
 
   /// Returns which objects match the fetch now.
@@ -308,15 +336,15 @@ struct RowsQuery: LiveQuery {
     _ members: [ObjectKey: Verdict.Match],
     _ matching: Set<Int64>,
     _ snapshot: StoreSnapshot,
-    _ refreshed: inout RefreshedResult
+    _ refreshed: inout RefreshedResult<Result>
   ) throws {
-    guard let total = refreshed.result.total else { return }
+    guard let total = refreshed.result.extras.total else { return }
     if !plan.isWindow {
-      refreshed.result.total = Int64(refreshed.result.objects.count)
+      refreshed.result.extras.total = Int64(refreshed.result.objects.count)
     } else if let difference = ResultReader.countDifference(members, matching: matching) {
-      refreshed.result.total = total + difference
+      refreshed.result.extras.total = total + difference
     } else {
-      refreshed.result.total = try snapshot.count(plan)
+      refreshed.result.extras.total = try snapshot.count(plan)
       refreshed.isReread = true
     }
   }
@@ -326,10 +354,10 @@ struct RowsQuery: LiveQuery {
 
   /// Updates the digests of entering and touched rows, and removes those of leaving ones.
   private func refreshDigests(
-    _ old: ObservedResult,
+    _ old: Result,
     _ touched: Set<Int64>,
     _ reader: ResultReader,
-    _ refreshed: inout RefreshedResult
+    _ refreshed: inout RefreshedResult<Result>
   ) throws {
     guard old.digests.count == old.objects.count, wantsDigests else { return }
     let difference = refreshed.sequence ?? SequenceDifference()

@@ -6,9 +6,26 @@ import PersistentStore
 import Subscriptions
 
 /// The rows of values of a fetch, such as groups; all rows together are one element.
-struct ValuesQuery: LiveQuery {
+///
+/// It is a class because it has many parts, and results name it.
+final class ValuesQuery: LiveQuery {
+  struct Result: QueryResult {
+    /// The digest of the rows.
+    let digest: UInt64
+    /// The number of the rows.
+    let count: Int
+
+    var elementCount: Int { count }
+    var bytes: Int { 0 }
+  }
+
   let fetch: FetchRequest
   let plan: ValuesPlan
+
+  init(fetch: FetchRequest, plan: ValuesPlan) {
+    self.fetch = fetch
+    self.plan = plan
+  }
 
   /// The number of objects up to which one of them is named in `observe/list`.
   private static let namedMax = 64
@@ -16,7 +33,11 @@ struct ValuesQuery: LiveQuery {
   var usesCollation: Bool { plan.usesCollation }
   var matching: Matching { .sql }
 
-  func interest(_ observation: Observation) -> Interest {
+  func interest(
+    of result: Result,
+    _ request: ObservedRequest,
+    _ inclusion: Observation.Inclusion
+  ) -> Interest {
     .fetch(
       entities: plan.resultEntities,
       Interest.Membership(plan.ownRead, condition: plan.condition),
@@ -25,18 +46,16 @@ struct ValuesQuery: LiveQuery {
   }
 
   /// All rows are read again; the objects only explain it.
-  func verdictLimits(_ observation: Observation) -> VerdictLimits {
-    let explains = observation.request.explains
-    return VerdictLimits(membersMax: explains ? Observation.valuesMin : Self.namedMax)
+  func verdictLimits(for result: Result, _ request: ObservedRequest) -> VerdictLimits {
+    VerdictLimits(membersMax: request.explains ? Observation.valuesMin : Self.namedMax)
   }
 
   func read(
     _ request: ObservedRequest,
     _ reader: ResultReader,
     to out: inout UpdateWriter
-  ) throws -> ObservedResult {
+  ) throws -> Result {
     let snapshot = reader.snapshot
-    var result = ObservedResult(at: snapshot)
     var digest = ContentDigest.Stream()
     var count = 0
     out.beginList("rows")
@@ -51,7 +70,6 @@ struct ValuesQuery: LiveQuery {
     }
     out.endList()
     try out.member("count") { $0.integer(Int64(count)) }
-    result.rowCount = count
     if request.fetch?.sectionBy != nil {
       var sections = JSONWriter()
       try snapshot.writeValueSections(fetch, bytesMax: .max, to: &sections)
@@ -63,33 +81,26 @@ struct ValuesQuery: LiveQuery {
       digest.add(Array("\(total)".utf8))
       try out.member("total") { $0.integer(total) }
     }
-    result.rows = digest.prefix
-    return result
+    return Result(digest: digest.prefix, count: count)
   }
 
-  func refresh(
-    _ observation: Observation,
-    _ verdict: Verdict,
-    _ changes: ChangeSet,
-    _ rows: [ObjectKey: ChangedRow],
-    _ reader: ResultReader
-  ) throws -> RefreshedResult? {
+  func refresh(_ result: Result, _ change: ResultChange) throws -> RefreshedResult<Result>? {
     // Only properties that the result does not read have changed.
-    if case .values = verdict { RefreshedResult(result: observation.result) } else { nil }
+    if case .values = change.verdict { RefreshedResult(result: result) } else { nil }
   }
 
   func compare(
-    _ old: ObservedResult,
-    _ new: ObservedResult,
+    _ old: Result,
+    _ new: Result,
     _ comparison: ResultDifference.Comparison,
     _ difference: inout ResultDifference
   ) throws {
-    difference.rowsDiffer = old.rows != new.rows
+    difference.rowsDiffer = old.digest != new.digest
   }
 
   func write(
     _ difference: ResultDifference,
-    _ new: ObservedResult,
+    _ new: Result,
     _ builder: UpdateBuilder,
     _ out: inout UpdateWriter
   ) throws {

@@ -1,0 +1,248 @@
+import CordialProtocol
+import CordialValues
+import ObjectModel
+import PersistentStore
+import Subscriptions
+
+/// What a kind of live query keeps of its result, as far as updates need it.
+///
+/// It is a value. A connection that lags keeps the result that its client has, and shares its
+/// storage with the current result until the result changes.
+protocol QueryResult: Sendable {
+  /// The number of elements of the whole result.
+  var elementCount: Int { get }
+  /// The approximate memory of the result, in bytes.
+  var bytes: Int { get }
+  /// The parts that several kinds have.
+  var extras: ResultExtras { get }
+}
+
+extension QueryResult {
+  var extras: ResultExtras { ResultExtras() }
+}
+
+/// The parts of a result beside its elements, for the requests that want them.
+struct ResultExtras: Sendable {
+  /// The number of objects without the window.
+  var total: Int64?
+  /// The sections of the whole result; nil for a fetch without sections.
+  var sections: [FetchSection]?
+  /// The digests of the included objects.
+  var included: [ObjectKey: UInt64] = [:]
+
+  /// The approximate memory, in bytes.
+  var bytes: Int { 8 * (3 * included.count + 8 * (sections?.count ?? 0)) }
+}
+
+/// A result after changes, with the difference of its sequence where few objects decided it.
+struct RefreshedResult<Result: Sendable>: Sendable {
+  var result: Result
+  var sequence: SequenceDifference?
+  /// Whether the whole request, its total or its sections were read again.
+  var isReread = false
+}
+
+/// Changes that a result has to follow.
+struct ResultChange {
+  /// The observation with the earlier result.
+  let observation: Observation
+  /// The effect of the changes on the result.
+  let verdict: Verdict
+  /// The changes from the position of the earlier result to the reader's snapshot.
+  let changes: ChangeSet
+  /// The rows of the changed objects, as far as they were read.
+  let rows: [ObjectKey: ChangedRow]
+  let reader: ResultReader
+
+  var request: ObservedRequest { observation.request }
+  /// What the request depends on, with the earlier result.
+  var interest: Interest { observation.interest }
+}
+
+/// A live query with its result at one position, whatever its kind.
+///
+/// Code outside the kinds has results in this form only.
+protocol LiveResult: Sendable {
+  var query: any LiveQuery { get }
+  var elementCount: Int { get }
+  /// The approximate memory of the result, in bytes.
+  var bytes: Int { get }
+
+  /// Returns the data on which the result depends.
+  func interest(_ request: ObservedRequest, _ inclusion: Observation.Inclusion) -> Interest
+
+  /// Returns whether a result depends on other data than an earlier one of the same request.
+  func hasOtherInterest(than old: any LiveResult) -> Bool
+
+  /// Returns how many objects a verdict names, before the whole request is read again.
+  func verdictLimits(_ request: ObservedRequest) -> VerdictLimits
+
+  /// Returns whether few look-ups by key show what objects that may enter, leave or move do to the
+  /// result.
+  func isShort(_ members: [ObjectKey: Verdict.Match]) -> Bool
+
+  /// Returns the effect of changed objects at the ends of paths on the objects of the result, as
+  /// the query does.
+  func resolved(
+    _ reached: [RelatedReads.Path: Set<ObjectKey>],
+    own: Verdict,
+    _ request: ObservedRequest,
+    _ origins: (RelatedReads.Path, Set<ObjectKey>) throws -> Set<Int64>?
+  ) throws -> Verdict
+
+  /// Writes the members of the result.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - reader: The reader of the snapshot of the result.
+  ///   - out: The writer of the members.
+  /// - Throws: `limitExceeded` when the writer's limit is exceeded; `SQLiteError`.
+  func write(
+    _ request: ObservedRequest,
+    _ reader: ResultReader,
+    to out: inout UpdateWriter
+  ) throws
+
+  /// Writes the member `result` of an update with which a client starts over, and those after it,
+  /// as `write(_:_:to:)`.
+  func writeAnew(
+    _ request: ObservedRequest,
+    _ reader: ResultReader,
+    to out: inout UpdateWriter
+  ) throws
+
+  /// Returns the result after changes; the whole request is read again where it has to be.
+  ///
+  /// - Throws: `limitExceeded` for a regular expression that takes too long; `SQLiteError`.
+  func refreshed(_ change: ResultChange) throws -> RefreshedResult<any LiveResult>
+
+  /// Returns what turns an earlier result of the same request into this one.
+  ///
+  /// - Parameters:
+  ///   - old: The earlier result.
+  ///   - sequence: The difference of the sequences, where it is known.
+  ///   - isLimited: Whether the client starts over where the difference has more elements than the
+  ///     result.
+  ///   - builder: The encoder.
+  /// - Returns: The update.
+  /// - Throws: `limitExceeded`; `SQLiteError`.
+  func update(
+    from old: any LiveResult,
+    _ sequence: SequenceDifference?,
+    isLimited: Bool,
+    _ builder: UpdateBuilder
+  ) throws -> ResultUpdate
+}
+
+/// What turns an earlier result into a later one.
+enum ResultUpdate: Sendable {
+  /// The results are equal for the client.
+  case same
+  case difference(UpdateBody)
+  /// The difference has more elements than the result, so that the client starts over.
+  case larger
+}
+
+/// A live query of one kind with its result.
+struct Live<Query: LiveQuery>: LiveResult {
+  let own: Query
+  var result: Query.Result
+
+  var query: any LiveQuery { own }
+  var elementCount: Int { result.elementCount }
+  var bytes: Int { result.bytes }
+
+  func interest(_ request: ObservedRequest, _ inclusion: Observation.Inclusion) -> Interest {
+    own.interest(of: result, request, inclusion)
+  }
+
+  func hasOtherInterest(than old: any LiveResult) -> Bool {
+    guard let old = old as? Self else { return true }
+    return own.hasOtherInterest(result, than: old.result)
+  }
+
+  func verdictLimits(_ request: ObservedRequest) -> VerdictLimits {
+    own.verdictLimits(for: result, request)
+  }
+
+  func isShort(_ members: [ObjectKey: Verdict.Match]) -> Bool {
+    own.isShort(members, for: result)
+  }
+
+  func resolved(
+    _ reached: [RelatedReads.Path: Set<ObjectKey>],
+    own verdict: Verdict,
+    _ request: ObservedRequest,
+    _ origins: (RelatedReads.Path, Set<ObjectKey>) throws -> Set<Int64>?
+  ) throws -> Verdict {
+    try own.resolved(reached, own: verdict, for: result, request, origins)
+  }
+
+  func write(
+    _ request: ObservedRequest,
+    _ reader: ResultReader,
+    to out: inout UpdateWriter
+  ) throws {
+    try own.write(result, request, reader, to: &out)
+  }
+
+  func writeAnew(
+    _ request: ObservedRequest,
+    _ reader: ResultReader,
+    to out: inout UpdateWriter
+  ) throws {
+    try own.writeAnew(result, request, reader, to: &out)
+  }
+
+  func refreshed(_ change: ResultChange) throws -> RefreshedResult<any LiveResult> {
+    guard change.verdict != .unaffected else { return RefreshedResult(result: self) }
+    if let refreshed = try own.refresh(result, change) {
+      return RefreshedResult(
+        result: Live(own: own, result: refreshed.result),
+        sequence: refreshed.sequence,
+        isReread: refreshed.isReread
+      )
+    }
+    var out = UpdateWriter.discarding
+    let read = try own.read(change.request, change.reader, to: &out)
+    let new = Live(own: own, result: own.keepingSequence(of: result, in: read))
+    return RefreshedResult(result: new, isReread: true)
+  }
+
+  func update(
+    from old: any LiveResult,
+    _ sequence: SequenceDifference?,
+    isLimited: Bool,
+    _ builder: UpdateBuilder
+  ) throws -> ResultUpdate {
+    // A request has one kind, whose results alone are compared.
+    guard let old = old as? Self else { return .larger }
+    return try own.update(
+      from: old.result,
+      to: result,
+      sequence,
+      isLimited: isLimited,
+      builder
+    )
+  }
+}
+
+extension LiveQuery {
+  /// Reads a whole result and writes its members, as `read(_:_:to:)`.
+  func reading(
+    _ request: ObservedRequest,
+    _ reader: ResultReader,
+    to out: inout UpdateWriter
+  ) throws -> any LiveResult {
+    Live(own: self, result: try read(request, reader, to: &out))
+  }
+}
+
+extension UInt64 {
+  /// Creates the digest of bytes: the first eight bytes of their SHA-256 digest.
+  ///
+  /// Of 2^32 changes of rows, on average one would not be noticed.
+  init(digestOf bytes: some Collection<UInt8>) {
+    self = ContentDigest(bytes).prefix
+  }
+}
