@@ -431,7 +431,7 @@ package actor Service {
   /// Starts the requests of a connection that may begin.
   func startRequests(_ session: Session) {
     // While a peer does not read its responses, its other requests wait.
-    while session.isWritable, !waitsForPendingChanges(session), var request = session.queue.next {
+    while session.isWritable, !waitsForChanges(session), var request = session.queue.next {
       guard session.countStart(turn: turn.number, max: turn.startsMax) else {
         turn.waitingSessions.insert(session.number)
         return

@@ -85,16 +85,15 @@ extension Service {
       since: since,
       id: request.id,
       share: request.share,
-      older: (observed.lag ?? observing.position).flatMap { position in
+      older: (observed.behindAt ?? observing.position).flatMap { position in
         observed.position.map { known in
           Registration.Older(
             session: session.number,
             known: known.number,
             position: position,
             moment: moment,
-            results: observed.pending.reduce(into: [:]) { results, number in
-              guard let index = observed.index(of: number) else { return }
-              results[number] = observed.subscriptions[index].behind?.result
+            results: observed.formerViews.reduce(into: [:]) { results, view in
+              results[view.subscription.number] = view.result.result
             },
             searches: olderSearches(of: observed)
           )
@@ -164,9 +163,8 @@ extension Service {
     session.observed.ended = []
     for older in registration.older {
       if older.isEnded { remove(older.number, session) }
-      guard let index = session.observed.index(of: older.number) else { continue }
-      session.observed.subscriptions[index].behind = KeptResult(older.result, budget)
-      session.observed.pending.insert(older.number)
+      guard session.observed.index(of: older.number) != nil else { continue }
+      session.observed.receive(KeptResult(older.result, budget), of: older.number)
     }
     let all = (updates + ended).sorted { $0.number < $1.number }
     if !all.isEmpty, session.observed.position != nil {
@@ -175,13 +173,13 @@ extension Service {
     guard session.observed.position != nil || !session.observed.subscriptions.isEmpty else {
       return
     }
-    if observing.isAt(registration.position), session.observed.postponed.isEmpty {
+    if observing.isAt(registration.position), session.observed.leftOut.isEmpty {
       session.observed.catchUp()
     } else {
-      session.observed.lag = registration.position
+      session.observed.move(to: registration.position)
       // The client has everything up to the registration.
-      session.observed.lateSince = session.observed.postponed.isEmpty ? nil : .now
-      observing.waiting.insert(session.number)
+      session.observed.lateSince = session.observed.leftOut.isEmpty ? nil : .now
+      observing.withNews.insert(session.number)
     }
   }
 
@@ -194,24 +192,22 @@ extension Service {
     if session.observed.index(of: number) != nil { remove(number, session) }
     if observing.position == nil { observing.position = registration.position }
     let isAligned = observing.isAt(registration.position)
-    let (observation, isNew, isStraggler) = observing.registry.add(
+    let (observation, isNew, isApart) = observing.registry.add(
       Subscriber(session: session.number, number: number),
       to: registration.observation,
       isAligned: isAligned
     )
-    var subscription = LiveSubscription(number: number, key: call.key, observation: observation)
-    if observing.alone[observation] != nil { session.observed.postponed.insert(number) }
-    if !isAligned || isStraggler {
+    session.observed.insert(
+      LiveSubscription(number: number, key: call.key, observation: observation)
+    )
+    if observing.alone[observation] != nil { session.observed.leftOut.insert(number) }
+    if !isAligned || isApart {
       if !isNew {
-        subscription.behind = KeptResult(registration.observation.result, budget)
-        session.observed.pending.insert(number)
+        session.observed.receive(KeptResult(registration.observation.result, budget), of: number)
       }
-      session.observed.lag = session.observed.lag ?? registration.position
-      observing.waiting.insert(session.number)
+      session.observed.stay(at: registration.position)
+      observing.withNews.insert(session.number)
     }
-    let index = session.observed.subscriptions.partitioningIndex { $0.number >= number }
-    session.observed.subscriptions.insert(subscription, at: index)
-    if let key = call.key { session.observed.numbersByKey[key] = number }
     subscriptionCount += 1
   }
 

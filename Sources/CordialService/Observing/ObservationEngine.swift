@@ -24,7 +24,7 @@ struct ObservationEngine {
   /// Whether a timer will forget the results of observations that have ended.
   var forgetsRecent = false
   /// The connections that have missed updates, or have parts or ends to send.
-  var waiting: Set<Int> = []
+  var withNews: Set<Int> = []
   /// The last commit of each author.
   private var lastCommits: [String?: Int64] = [:]
   /// What stops the observations that are read alone, by number.

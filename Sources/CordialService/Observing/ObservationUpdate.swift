@@ -109,7 +109,7 @@ struct ObservationUpdate {
       }
     }
     isDone = false
-    outcome.postponed.append(.init(number: candidate.number, isSlow: allowance.isWhole))
+    outcome.leftOut.append(.init(number: candidate.number, isSlow: allowance.isWhole))
     return true
   }
 

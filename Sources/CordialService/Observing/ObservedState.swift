@@ -10,8 +10,7 @@ struct LiveSubscription {
   let key: String?
   /// The number of the observation in the registry.
   let observation: Int
-  /// The result that the client has; nil while it is the observation's.
-  var behind: KeptResult?
+  var view = ClientView.current
 
   init(number: Int, key: String?, observation: Int) {
     self.number = number
@@ -25,24 +24,6 @@ struct LiveSubscription {
   static func name(_ number: Int) -> String { "s\(number)" }
 }
 
-/// A former result of an observation that clients still have; they share it.
-///
-/// It counts in the memory of the process until the last of them has a later one.
-final class KeptResult: Sendable {
-  let result: any LiveResult
-  /// The approximate memory of the result, in bytes.
-  let bytes: Int
-
-  private let memory: ByteBudget.Kept
-
-  init(_ result: any LiveResult, _ budget: ByteBudget) {
-    self.result = result
-    bytes = result.bytes
-    memory = budget.keep()
-    memory.set(bytes)
-  }
-}
-
 /// The subscriptions of one connection, with the position that they share.
 struct ObservedState {
   /// The subscriptions, in the order of their numbers.
@@ -54,13 +35,13 @@ struct ObservedState {
   /// The position of the client's results; nil while they are those of the registry.
   ///
   /// A commit that changes none of the results leaves this nil.
-  var lag: LogPosition?
-  /// The subscriptions whose results have changed since `lag`.
-  var pending: Set<Int> = []
+  private(set) var behindAt: LogPosition?
+  /// The subscriptions whose clients have former results.
+  private var behind: Set<Int> = []
   /// The subscriptions that ended since the last message, with their last updates.
   var ended: [(number: Int, body: UpdateBody)] = []
   /// The subscriptions whose observations are read alone; the connection waits for them.
-  var postponed: Set<Int> = []
+  var leftOut: Set<Int> = []
   /// Since when the connection has waited for observations that take long; nil without such a wait.
   var lateSince: ContinuousClock.Instant?
   /// Whether the peer did not accept bytes when a result changed.
@@ -88,7 +69,7 @@ struct ObservedState {
   var isUpdating: Bool { afterUpdate != nil }
 
   /// Whether something has to be reported.
-  var hasNews: Bool { lag != nil || !ended.isEmpty }
+  var hasNews: Bool { behindAt != nil || !ended.isEmpty }
 
   /// Records that an update is being built.
   mutating func beginUpdate() {
@@ -113,26 +94,80 @@ struct ObservedState {
     return index < subscriptions.count && subscriptions[index].number == number ? index : nil
   }
 
+  /// Adds a subscription whose client has the result of the observation.
+  mutating func insert(_ subscription: LiveSubscription) {
+    let index = subscriptions.partitioningIndex { $0.number >= subscription.number }
+    subscriptions.insert(subscription, at: index)
+    if let key = subscription.key { numbersByKey[key] = subscription.number }
+  }
+
+  /// Removes a subscription and returns it; nil if there is none with that number.
+  mutating func remove(_ number: Int) -> LiveSubscription? {
+    guard let index = index(of: number) else { return nil }
+    let subscription = subscriptions.remove(at: index)
+    if let key = subscription.key { numbersByKey[key] = nil }
+    behind.remove(number)
+    leftOut.remove(number)
+    if subscriptions.isEmpty { catchUp() }
+    return subscription
+  }
+
+  // MARK: What the client has
+
+  /// The memory of the former results that the client has, if it shared none, in bytes.
+  var formerBytes: Int {
+    behind.reduce(0) { sum, number in
+      sum + (index(of: number).flatMap { subscriptions[$0].view.former?.bytes } ?? 0)
+    }
+  }
+
+  /// The subscriptions whose clients have former results, with these, ordered by number.
+  var formerViews: [(subscription: LiveSubscription, result: KeptResult)] {
+    behind.sorted().compactMap { number in
+      guard let index = index(of: number), let result = subscriptions[index].view.former else {
+        return nil
+      }
+      return (subscriptions[index], result)
+    }
+  }
+
   /// Records that the client has another result of a subscription than the registry.
   ///
   /// - Parameters:
   ///   - number: The number of the subscription.
   ///   - result: The client's result, unless the client has an earlier one already.
-  ///   - position: The position of the client's results, unless it lags already.
-  mutating func fallBehind(_ number: Int, with result: KeptResult, at position: LogPosition) {
+  ///   - position: The position of the client's results, unless it is behind already.
+  mutating func fallBehind(_ number: Int, with result: KeptResult, at position: LogPosition?) {
     guard let index = index(of: number) else { return }
-    if subscriptions[index].behind == nil { subscriptions[index].behind = result }
-    pending.insert(number)
-    if lag == nil { lag = position }
+    if subscriptions[index].view.former == nil { subscriptions[index].view = .behind(result) }
+    behind.insert(number)
+    stay(at: position)
+  }
+
+  /// Records that the client has a position, unless it is behind already.
+  mutating func stay(at position: LogPosition?) {
+    behindAt = behindAt ?? position
+  }
+
+  /// Records a result that the client has received at a position of its own.
+  mutating func receive(_ result: KeptResult, of number: Int) {
+    guard let index = index(of: number) else { return }
+    subscriptions[index].view = .behind(result)
+    behind.insert(number)
+  }
+
+  /// Records the position of all results that the client has received.
+  mutating func move(to position: LogPosition) {
+    behindAt = position
   }
 
   /// Records that the client has all results of the registry.
   mutating func catchUp() {
-    for number in pending {
-      if let index = index(of: number) { subscriptions[index].behind = nil }
+    for number in behind {
+      if let index = index(of: number) { subscriptions[index].view = .current }
     }
-    pending = []
-    lag = nil
+    behind = []
+    behindAt = nil
     lateSince = nil
     isBlocked = false
   }

@@ -6,7 +6,7 @@ extension Service {
   /// Ends subscriptions until the limit of the memory of their results is kept: first those of
   /// clients that have a former result, then those with the largest results.
   func endLargest(
-    _ laggards: Set<Int>,
+    _ caughtUp: Set<Int>,
     _ updates: inout [Int: [(number: Int, body: UpdateBody)]],
     _ outcome: SubscriptionStep.Outcome
   ) {
@@ -17,7 +17,7 @@ extension Service {
     while registry.bytes + keptBytes > limits.observedBytesMax, let largest = kept.popLast() {
       keptBytes -= largest.bytes
       for subscriber in largest.subscribers {
-        end(subscriber, .end(tooManyObservedBytes), laggards, &updates, outcome)
+        end(subscriber, .end(tooManyObservedBytes), caughtUp, &updates, outcome)
       }
     }
     var excess = registry.bytes - limits.observedBytesMax
@@ -29,7 +29,7 @@ extension Service {
     excess -= dead.reduce(0) { $0 + $1.observation.bytes }
     for largest in live where excess > 0 {
       excess -= largest.observation.bytes
-      end(largest.number, .end(tooManyObservedBytes), laggards, &updates, outcome)
+      end(largest.number, .end(tooManyObservedBytes), caughtUp, &updates, outcome)
     }
   }
 
@@ -44,24 +44,18 @@ extension Service {
 
   /// The memory of the former results that clients have, if they shared none, in bytes.
   private var keptBytesMax: Int {
-    observing.waiting.reduce(0) { sum, number in
-      guard let observed = sessions[number]?.observed else { return sum }
-      return observed.pending.reduce(sum) { sum, number in
-        sum + (observed.index(of: number).flatMap { observed.subscriptions[$0].behind?.bytes } ?? 0)
-      }
+    observing.withNews.reduce(0) { sum, number in
+      sum + (sessions[number]?.observed.formerBytes ?? 0)
     }
   }
 
   /// Returns the former results that clients have, in the order of their sizes.
   private func keptResults() -> [(bytes: Int, subscribers: [Subscriber])] {
     var found: [ObjectIdentifier: (bytes: Int, subscribers: [Subscriber])] = [:]
-    for session in observing.waiting.compactMap({ sessions[$0] }) {
-      for number in session.observed.pending {
-        guard let index = session.observed.index(of: number),
-          let behind = session.observed.subscriptions[index].behind
-        else { continue }
-        found[ObjectIdentifier(behind), default: (behind.bytes, [])].subscribers.append(
-          Subscriber(session: session.number, number: number)
+    for session in observing.withNews.compactMap({ sessions[$0] }) {
+      for (subscription, result) in session.observed.formerViews {
+        found[ObjectIdentifier(result), default: (result.bytes, [])].subscribers.append(
+          Subscriber(session: session.number, number: subscription.number)
         )
       }
     }

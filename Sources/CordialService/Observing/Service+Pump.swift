@@ -44,8 +44,8 @@ extension Service {
   /// subscriptions.
   var leastExamined: Int64? {
     guard let position = observing.position else { return nil }
-    let lagging = observing.waiting.compactMap { sessions[$0]?.observed.lag?.commit }
-    return ([position.commit, observing.registry.leastStraggler].compactMap(\.self) + lagging).min()
+    let behind = observing.withNews.compactMap { sessions[$0]?.observed.behindAt?.commit }
+    return ([position.commit, observing.registry.leastApart].compactMap(\.self) + behind).min()
   }
 
   // MARK: Steps
@@ -55,16 +55,18 @@ extension Service {
   /// The end of a turn calls this method.
   func advanceObservations() {
     guard !observing.isStepping, let position = observing.position else { return }
-    let ready = observing.waiting.compactMap { sessions[$0] }
-      .filter { $0.observed.hasNews && isReady($0, through: observing.position?.commit ?? 0) }
+    let ready = observing.withNews.compactMap { sessions[$0] }
+      .filter { session in
+        session.observed.hasNews && readiness(session, through: position.commit) == .ready
+      }
     let isBehind =
       observing.wanted > position.commit
-      && sessions.values.contains { $0.observed.position != nil && isOpen($0) }
-    guard isBehind || !ready.isEmpty || observing.registry.hasStragglers else { return }
-    let step = step(from: position, ready.compactMap(laggard))
+      && sessions.values.contains { readiness($0) == .ready }
+    guard isBehind || !ready.isEmpty || observing.registry.hasObservationsApart else { return }
+    let step = step(from: position, ready.compactMap(behindClient))
     if stepOnLoop(step) { return }
     observing.isStepping = true
-    for laggard in step.laggards { sessions[laggard.session]?.observed.beginUpdate() }
+    for client in step.behind { sessions[client.session]?.observed.beginUpdate() }
     snapshot { snapshot in
       try step.run(snapshot, isSmall: false)
     } completion: { outcome in
@@ -72,11 +74,11 @@ extension Service {
     }
   }
 
-  private func step(from position: LogPosition, _ laggards: [Laggard]) -> SubscriptionStep {
+  private func step(from position: LogPosition, _ behind: [BehindClient]) -> SubscriptionStep {
     SubscriptionStep(
       from: position,
       registry: observing.registry,
-      laggards: laggards,
+      behind: behind,
       isShared: isObservingShared,
       lateSince: lateSince,
       lateWhole: lateWhole,
@@ -114,8 +116,8 @@ extension Service {
         markChanged(session)
       }
     }
-    for laggard in step.laggards {
-      guard let session = sessions[laggard.session] else { continue }
+    for client in step.behind {
+      guard let session = sessions[client.session] else { continue }
       endUpdate(session)
       markChanged(session)
     }
@@ -124,23 +126,19 @@ extension Service {
     for work in waiting { work(self) }
   }
 
-  /// Returns a connection as one that has missed updates; nil if no result of it has changed.
-  private func laggard(_ session: Session) -> Laggard? {
+  /// Returns the client of a connection as one that is behind; nil if no result of it has changed.
+  private func behindClient(_ session: Session) -> BehindClient? {
     let observed = session.observed
-    guard let position = observed.lag else { return nil }
-    return Laggard(
+    guard let position = observed.behindAt else { return nil }
+    return BehindClient(
       session: session.number,
       position: position,
-      pending: observed.pending.sorted().compactMap { number in
-        guard let index = observed.index(of: number) else { return nil }
-        let subscription = observed.subscriptions[index]
-        return subscription.behind.map {
-          Laggard.Pending(
-            number: number,
-            observation: subscription.observation,
-            result: $0.result
-          )
-        }
+      views: observed.formerViews.map { subscription, former in
+        BehindClient.View(
+          number: subscription.number,
+          observation: subscription.observation,
+          result: former.result
+        )
       },
       isBlocked: observed.isBlocked
     )
@@ -152,14 +150,14 @@ extension Service {
     // The last subscription may have ended meanwhile.
     observing.position = subscriptionCount > 0 ? outcome.position : nil
     observing.add(outcome.authors)
-    readAlone(outcome.postponed, from: step.from)
+    readAlone(outcome.leftOut, from: step.from)
     endLateness(after: step)
     // A connection whose own save is not answered yet stays at its position.
-    let laggards = Set(
-      step.laggards.map(\.session).filter { number in
+    let caughtUp = Set(
+      step.behind.map(\.session).filter { number in
         sessions[number].map { session in
-          session.observed.postponed.isEmpty
-            && mayNotify(session, through: outcome.position.commit)
+          session.observed.leftOut.isEmpty
+            && !hasUnansweredSave(session, through: outcome.position.commit)
         } ?? false
       }
     )
@@ -168,10 +166,10 @@ extension Service {
       // A step changes no result of a search.
       let subscribers = change.isOfSearch ? [] : registry.subscribers(of: change.number)
       var former: KeptResult?
-      for subscriber in subscribers where !laggards.contains(subscriber.session) {
+      for subscriber in subscribers where !caughtUp.contains(subscriber.session) {
         guard let session = sessions[subscriber.session] else { continue }
-        if change.isAligned, session.observed.lag == nil,
-          isReady(session, through: outcome.position.commit)
+        if change.isAligned, session.observed.behindAt == nil,
+          readiness(session, through: outcome.position.commit) == .ready
         {
           guard let body = change.body else { continue }
           updates[session.number, default: []].append((subscriber.number, body))
@@ -180,24 +178,24 @@ extension Service {
           former = kept
           session.observed.fallBehind(subscriber.number, with: kept, at: step.from)
           if !session.isWritable { session.observed.isBlocked = true }
-          observing.waiting.insert(session.number)
+          observing.withNews.insert(session.number)
         }
       }
       registry.update(change.observation, change.number, at: outcome.position)
       registry.add(change.costs, to: change.number)
     }
     registry.advance(to: outcome.position)
-    for laggard in outcome.laggards where laggards.contains(laggard.session) {
-      guard let session = sessions[laggard.session] else { continue }
+    for client in outcome.caughtUp where caughtUp.contains(client.session) {
+      guard let session = sessions[client.session] else { continue }
       session.observed.catchUp()
-      let known = laggard.updates.filter { session.observed.index(of: $0.number) != nil }
+      let known = client.updates.filter { session.observed.index(of: $0.number) != nil }
       updates[session.number, default: []] += known
     }
     for (number, body) in outcome.ended {
       registry.leave(number, at: step.from, isReadAlone: false)
-      end(number, body, laggards, &updates, outcome)
+      end(number, body, caughtUp, &updates, outcome)
     }
-    endLargest(laggards, &updates, outcome)
+    endLargest(caughtUp, &updates, outcome)
     for (number, list) in updates {
       guard let session = sessions[number] else { continue }
       let ended = session.observed.ended
@@ -213,12 +211,12 @@ extension Service {
   func end(
     _ number: Int,
     _ body: UpdateBody,
-    _ laggards: Set<Int>,
+    _ caughtUp: Set<Int>,
     _ updates: inout [Int: [(number: Int, body: UpdateBody)]],
     _ outcome: SubscriptionStep.Outcome
   ) {
     for subscriber in observing.registry.subscribers(of: number) {
-      end(subscriber, body, laggards, &updates, outcome)
+      end(subscriber, body, caughtUp, &updates, outcome)
     }
   }
 
@@ -226,7 +224,7 @@ extension Service {
   func end(
     _ subscriber: Subscriber,
     _ body: UpdateBody,
-    _ laggards: Set<Int>,
+    _ caughtUp: Set<Int>,
     _ updates: inout [Int: [(number: Int, body: UpdateBody)]],
     _ outcome: SubscriptionStep.Outcome
   ) {
@@ -234,20 +232,21 @@ extension Service {
     remove(subscriber.number, session)
     // Without other subscriptions, no later step reports the end.
     let isInStep =
-      laggards.contains(session.number) || session.observed.subscriptions.isEmpty
-      || session.observed.lag == nil && isReady(session, through: outcome.position.commit)
+      caughtUp.contains(session.number) || session.observed.subscriptions.isEmpty
+      || session.observed.behindAt == nil
+        && readiness(session, through: outcome.position.commit) == .ready
     if isInStep {
       updates[session.number, default: []].append((subscriber.number, body))
     } else {
       session.observed.ended.append((subscriber.number, body))
-      if session.observed.lag == nil { session.observed.lag = observing.position }
-      observing.waiting.insert(session.number)
+      session.observed.stay(at: observing.position)
+      observing.withNews.insert(session.number)
     }
   }
 
   /// Forgets the connections that wait for nothing any more.
   private func catchUpOthers() {
-    observing.waiting = observing.waiting.filter { number in
+    observing.withNews = observing.withNews.filter { number in
       sessions[number]?.observed.hasNews == true
     }
   }
@@ -255,9 +254,9 @@ extension Service {
   /// Notifies all connections without updates before too many authors are unreported.
   private func reportAuthors(_ outcome: SubscriptionStep.Outcome) {
     guard observing.hasManyAuthors else { return }
-    for session in sessions.values where session.observed.lag == nil {
+    for session in sessions.values where session.observed.behindAt == nil {
       guard let position = session.observed.position, position.number < outcome.position.commit,
-        isReady(session, through: outcome.position.commit)
+        readiness(session, through: outcome.position.commit) == .ready
       else { continue }
       send([], through: outcome.token, to: session)
     }
@@ -267,42 +266,7 @@ extension Service {
 
   // MARK: Connections
 
-  /// Whether a connection accepts an update now, and there is memory for one.
-  private func isOpen(_ session: Session) -> Bool {
-    budget.bytes < budget.bytesMax && session.phase.sends && session.acceptsNotifications
-      && !session.observed.isUpdating
-      && session.observed.parts.isEmpty && session.observed.coalescing == .idle
-      && session.observed.postponed.isEmpty
-  }
-
-  /// Returns whether a connection may be notified of all commits up to a commit now.
-  ///
-  /// A connection's own saves are reported after their responses. Each response marks the session
-  /// as changed, and the end of the turn pumps it again.
-  private func isReady(_ session: Session, through commit: Int64) -> Bool {
-    session.observed.position != nil && isOpen(session) && mayNotify(session, through: commit)
-  }
-
-  /// Returns whether the connection's own saves up to a commit are answered.
-  private func mayNotify(_ session: Session, through commit: Int64) -> Bool {
-    guard session.queue.isWriting, commit > answeredCommit else {
-      session.observed.deferredSince = nil
-      return true
-    }
-    if session.observed.deferredSince == nil { session.observed.deferredSince = facts.clock() }
-    return false
-  }
-
-  /// The maximum delay of notifications by a connection's own saves, in microseconds.
-  private static let deferredMicrosecondsMax: Int64 = 50_000
-
-  /// Returns whether a connection's next requests wait until its pending changes are reported.
-  func waitsForPendingChanges(_ session: Session) -> Bool {
-    guard let since = session.observed.deferredSince else { return false }
-    return session.queue.isWriting && facts.clock() - since > Self.deferredMicrosecondsMax
-  }
-
-  /// Sends the remaining parts of a message, and has pending changes reported.
+  /// Sends the remaining parts of a message, and has changes reported that wait.
   ///
   /// The end of a turn calls this method for each session that the turn has changed.
   func pump(_ session: Session) {
@@ -354,7 +318,7 @@ extension Service {
     afterUpdate(session) { service in service.flush(number, completion) }
   }
 
-  /// Reports the pending changes of a connection, whatever its period.
+  /// Reports the changes of a connection that wait, whatever its period.
   ///
   /// Observed requests that take long are read alone, and then brought to the newest commit. Where
   /// commits follow each other faster, this goes on until the time limit of `observe/flush`.
@@ -364,7 +328,7 @@ extension Service {
     else { return completion(nil) }
     let interruption = session.running.interruption(of: FlushCall.method)
     do { try interruption?.check() } catch { return completion(error) }
-    guard session.observed.postponed.isEmpty else {
+    guard session.observed.leftOut.isEmpty else {
       return afterAlone(interruption) { service in service.update(number, completion) }
     }
     // A step of all connections is under way; the flush continues after it.
@@ -373,8 +337,8 @@ extension Service {
     }
     session.observed.beginUpdate()
     observing.isStepping = true
-    let current = Laggard(session: number, position: position, pending: [], isBlocked: false)
-    let step = step(from: position, [laggard(session) ?? current])
+    let current = BehindClient(session: number, position: position, views: [], isBlocked: false)
+    let step = step(from: position, [behindClient(session) ?? current])
     snapshot { snapshot in
       try step.run(snapshot, isSmall: false)
     } completion: { outcome in
@@ -383,7 +347,7 @@ extension Service {
         switch outcome {
         case .success:
           // What the step left to be read alone is sent, too, before the flush is answered.
-          let isLeft = service.sessions[number].map { !$0.observed.postponed.isEmpty } ?? false
+          let isLeft = service.sessions[number].map { !$0.observed.leftOut.isEmpty } ?? false
           if isLeft { service.update(number, completion) } else { completion(nil) }
         case .failure(let error): completion(error)
         }
@@ -405,12 +369,7 @@ extension Service {
 
   /// Ends a subscription, if the connection still has it.
   func remove(_ number: Int, _ session: Session) {
-    guard let index = session.observed.index(of: number) else { return }
-    let subscription = session.observed.subscriptions.remove(at: index)
-    if let key = subscription.key { session.observed.numbersByKey[key] = nil }
-    session.observed.pending.remove(number)
-    session.observed.postponed.remove(number)
-    if session.observed.subscriptions.isEmpty { session.observed.catchUp() }
+    guard let subscription = session.observed.remove(number) else { return }
     end(subscription, of: session.number)
     subscriptionCount -= 1
     if subscriptionCount == 0 { observing.position = nil }
@@ -448,7 +407,7 @@ extension Service {
   func removeSubscriptions(of session: Session) {
     let subscriptions = session.observed.subscriptions
     session.observed.subscriptions = []
-    observing.waiting.remove(session.number)
+    observing.withNews.remove(session.number)
     end(subscriptions[...], of: session.number)
   }
 

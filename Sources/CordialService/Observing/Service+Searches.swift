@@ -96,15 +96,13 @@ extension Service {
 
   /// Returns the searches of a connection whose results its client does not have.
   func olderSearches(of observed: ObservedState) -> [Registration.Search] {
-    observed.pending.sorted().compactMap { number in
-      guard let index = observed.index(of: number),
-        case let subscription = observed.subscriptions[index],
-        let observation = observing.registry.observation(subscription.observation),
-        observation.query.followsIndex, let behind = subscription.behind
+    observed.formerViews.compactMap { subscription, former in
+      guard let observation = observing.registry.observation(subscription.observation),
+        observation.query.followsIndex
       else { return nil }
       return Registration.Search(
-        number: number,
-        result: behind.result,
+        number: subscription.number,
+        result: former.result,
         observation: observation
       )
     }
@@ -261,7 +259,7 @@ extension Service {
           else { return }
           session.observed.fallBehind(subscriber.number, with: former, at: position)
           if !session.isWritable { session.observed.isBlocked = true }
-          service.observing.waiting.insert(session.number)
+          service.observing.withNews.insert(session.number)
           service.markChanged(session)
         }
       }

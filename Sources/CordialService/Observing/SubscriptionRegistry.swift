@@ -46,10 +46,10 @@ final class SubscriptionRegistry: Sendable {
     var numbers: [String: Int] = [:]
     var table = SubscriptionTable()
     var nextNumber = 1
-    /// The observations whose results are of another position than the others'.
-    var stragglers: Set<Int> = []
+    /// The observations that are apart: their results are of another position than the others'.
+    var apart: Set<Int> = []
     /// Those of them that are read alone, because they take long.
-    var postponed: Set<Int> = []
+    var readAlone: Set<Int> = []
     /// The observations that are not compiled for dangling references.
     var undangling: Set<Int> = []
     /// The observed searches.
@@ -67,7 +67,7 @@ final class SubscriptionRegistry: Sendable {
     /// Returns an observation; at the position of the others, if its result is of that position.
     func current(_ number: Int, at position: LogPosition?) -> Observation? {
       guard var observation = entries[number]?.observation else { return nil }
-      if let position, !stragglers.contains(number) { observation.position = position }
+      if let position, !apart.contains(number) { observation.position = position }
       return observation
     }
 
@@ -145,18 +145,17 @@ final class SubscriptionRegistry: Sendable {
   ///   - subscriber: The subscription.
   ///   - observation: The observation, for a request that is new.
   ///   - isAligned: Whether the next step begins at the position of the observation's result.
-  /// - Returns: The number of the observation, whether it is new, and whether its result is of
-  ///   another position than the others'.
+  /// - Returns: The number of the observation, whether it is new, and whether it is apart.
   func add(
     _ subscriber: Subscriber,
     to observation: Observation,
     isAligned: Bool
-  ) -> (number: Int, isNew: Bool, isStraggler: Bool) {
+  ) -> (number: Int, isNew: Bool, isApart: Bool) {
     state.withLock { state in
       let identity = observation.request.identity
       if let number = state.numbers[identity] {
         state.entries[number]?.subscribers.insert(subscriber)
-        return (number, false, state.stragglers.contains(number))
+        return (number, false, state.apart.contains(number))
       }
       let number = state.nextNumber
       state.nextNumber += 1
@@ -165,7 +164,7 @@ final class SubscriptionRegistry: Sendable {
       state.numbers[identity] = number
       changeRecent(&state) { $0.remove(identity) }
       state.table.set(observation.interest, for: number)
-      if !isAligned { state.stragglers.insert(number) }
+      if !isAligned { state.apart.insert(number) }
       if !observation.mayDangle { state.undangling.insert(number) }
       if observation.query.followsIndex { state.searches.insert(number) }
       return (number, true, !isAligned)
@@ -190,8 +189,8 @@ final class SubscriptionRegistry: Sendable {
       grow(&state, by: -entry.observation.bytes)
       state.numbers[entry.observation.request.identity] = nil
       state.table.remove(number)
-      state.stragglers.remove(number)
-      state.postponed.remove(number)
+      state.apart.remove(number)
+      state.readAlone.remove(number)
       state.undangling.remove(number)
     }
   }
@@ -205,14 +204,14 @@ final class SubscriptionRegistry: Sendable {
   func leave(_ number: Int, at position: LogPosition, isReadAlone: Bool) {
     state.withLock { state in
       guard let entry = state.entries[number] else { return }
-      if state.stragglers.insert(number).inserted { entry.observation.position = position }
-      if isReadAlone { state.postponed.insert(number) }
+      if state.apart.insert(number).inserted { entry.observation.position = position }
+      if isReadAlone { state.readAlone.insert(number) }
     }
   }
 
   /// Records that an observation is not read alone any more; returns whether it was.
-  func endPostponement(_ number: Int) -> Bool {
-    state.withLock { $0.postponed.remove(number) != nil }
+  func endReadAlone(_ number: Int) -> Bool {
+    state.withLock { $0.readAlone.remove(number) != nil }
   }
 
   /// Records the result of an observation at a later position.
@@ -239,9 +238,9 @@ final class SubscriptionRegistry: Sendable {
       }
       if observation.mayDangle { state.undangling.remove(number) }
       if observation.position == position {
-        state.stragglers.remove(number)
+        state.apart.remove(number)
       } else {
-        state.stragglers.insert(number)
+        state.apart.insert(number)
       }
     }
   }
@@ -289,8 +288,8 @@ final class SubscriptionRegistry: Sendable {
   /// Records that the results of all other observations are valid at a later position too.
   func advance(to position: LogPosition) {
     state.withLock { state in
-      for number in state.stragglers where state.entries[number]?.observation.position == position {
-        state.stragglers.remove(number)
+      for number in state.apart where state.entries[number]?.observation.position == position {
+        state.apart.remove(number)
       }
     }
   }
@@ -323,16 +322,15 @@ final class SubscriptionRegistry: Sendable {
 
   /// Returns what a step begins with, all of one moment: requests are registered meanwhile.
   ///
-  /// - Returns: The requests as they are now; the observations whose results are of another
-  ///   position than the others', without those that are read alone, ordered by number; and the
-  ///   numbers of both.
-  func start() -> (table: SubscriptionTable, late: [Affected], apart: Set<Int>) {
+  /// - Returns: The requests as they are now; the observations that are apart and not read alone,
+  ///   ordered by number; and the numbers of all that are apart or read alone.
+  func start() -> (table: SubscriptionTable, joining: [Affected], apart: Set<Int>) {
     state.withLock { state in
       state.table.prepare()
-      let late = state.stragglers.subtracting(state.postponed).sorted()
+      let joining = state.apart.subtracting(state.readAlone).sorted()
       return (
-        state.table, late.compactMap { state.affected($0) },
-        state.stragglers.union(state.postponed)
+        state.table, joining.compactMap { state.affected($0) },
+        state.apart.union(state.readAlone)
       )
     }
   }
@@ -417,16 +415,15 @@ final class SubscriptionRegistry: Sendable {
     state.withLock { state in state.entries.mapValues { ($0.observation, $0.costs) } }
   }
 
-  /// Whether the result of an observation is of another position than the others', and it is not
-  /// read alone.
-  var hasStragglers: Bool {
-    state.withLock { !$0.stragglers.isSubset(of: $0.postponed) }
+  /// Whether an observation is apart, and not read alone.
+  var hasObservationsApart: Bool {
+    state.withLock { !$0.apart.isSubset(of: $0.readAlone) }
   }
 
-  /// The least commit of all results of stragglers; nil without any.
-  var leastStraggler: Int64? {
+  /// The least commit of the results of observations that are apart; nil without any.
+  var leastApart: Int64? {
     state.withLock { state in
-      state.stragglers.compactMap { state.entries[$0]?.observation.position.commit }.min()
+      state.apart.compactMap { state.entries[$0]?.observation.position.commit }.min()
     }
   }
 }

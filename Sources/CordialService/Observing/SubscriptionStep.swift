@@ -6,10 +6,10 @@ import PersistentHistory
 import PersistentStore
 import Subscriptions
 
-/// A connection that has missed updates, with the results that its client has.
-struct Laggard: Sendable {
+/// A client that is behind, with the results that it has.
+struct BehindClient: Sendable {
   /// A subscription whose client has another result than the current one.
-  struct Pending: Sendable {
+  struct View: Sendable {
     let number: Int
     let observation: Int
     let result: any LiveResult
@@ -19,7 +19,7 @@ struct Laggard: Sendable {
   /// The position of the client's results.
   let position: LogPosition
   /// The subscriptions whose results have changed since, ordered by number.
-  let pending: [Pending]
+  let views: [View]
   /// Whether the client did not read, so that it starts over where that is shorter.
   let isBlocked: Bool
 }
@@ -29,7 +29,8 @@ struct Laggard: Sendable {
 struct SubscriptionStep: Sendable {
   let from: LogPosition
   let registry: SubscriptionRegistry
-  let laggards: [Laggard]
+  /// The clients that are behind, and ready for the difference.
+  let behind: [BehindClient]
   /// Whether several connections have subscriptions, so that those of one delay others.
   let isShared: Bool
   /// Since when connections have waited for observations that earlier steps have left out.
@@ -62,7 +63,7 @@ struct SubscriptionStep: Sendable {
   }
 
   /// An observation that is left out, because it takes long.
-  struct Postponed: Sendable {
+  struct LeftOut: Sendable {
     let number: Int
     /// Whether it took too long for a step, and not only together with others.
     let isSlow: Bool
@@ -76,9 +77,9 @@ struct SubscriptionStep: Sendable {
     var changes: [Change] = []
     /// The observations that ended, with the reasons.
     var ended: [(number: Int, body: UpdateBody)] = []
-    var postponed: [Postponed] = []
-    /// The updates of the connections that had missed some, ordered by subscription.
-    var laggards: [(session: Int, updates: [(number: Int, body: UpdateBody)])] = []
+    var leftOut: [LeftOut] = []
+    /// The updates of the clients that were behind, ordered by subscription.
+    var caughtUp: [(session: Int, updates: [(number: Int, body: UpdateBody)])] = []
 
     mutating func add(_ updated: Updated) {
       switch updated {
@@ -108,7 +109,7 @@ struct SubscriptionStep: Sendable {
   func run(_ snapshot: StoreSnapshot, isSmall: Bool) throws -> Outcome? {
     let head = snapshot.head
     let start = ContinuousClock.now
-    let (table, late, apart) = registry.start()
+    let (table, joining, apart) = registry.start()
     var update = ObservationUpdate(Advance(snapshot, limits, table))
     guard
       let span = try update.advance.span(
@@ -119,7 +120,7 @@ struct SubscriptionStep: Sendable {
     let entries = try update.advance.entries(of: span)
     let comparison = ChangeComparison(span.changes, entries, with: table)
     // One that a registration added meanwhile may have a result of a later commit than the step's.
-    let stragglers = late.filter { $0.observation.position.commit <= head.number }
+    let ready = joining.filter { $0.observation.position.commit <= head.number }
     let undangling = snapshot.mayDangle ? registry.compiledWithoutDangling() : []
     let recompiled = undangling.filter { table.contains($0.number) }
     // Those that are read alone are read again, whatever has changed.
@@ -127,8 +128,8 @@ struct SubscriptionStep: Sendable {
     let concerned = comparison.concerned.filter { !others.contains($0.number) }
     var verdicts: [(SubscriptionRegistry.Affected, Verdict)]?
     if isSmall {
-      guard late.isEmpty, recompiled.isEmpty, comparison.pairCount <= Self.pairsMax,
-        laggards.allSatisfy({ isShort($0, head) })
+      guard joining.isEmpty, recompiled.isEmpty, comparison.pairCount <= Self.pairsMax,
+        behind.allSatisfy({ isShort($0, head) })
       else { return nil }
       var small: [(SubscriptionRegistry.Affected, Verdict)] = []
       for concern in concerned {
@@ -178,8 +179,8 @@ struct SubscriptionStep: Sendable {
         try run(candidate) { _ in .undecided }
       }
     }
-    for candidate in stragglers { try update.run(candidate, &outcome) }
-    try catchUp(affected + stragglers, &update.advance, &outcome)
+    for candidate in ready { try update.run(candidate, &outcome) }
+    try catchUp(affected + ready, &update.advance, &outcome)
     // These are counted last, because a step that fails is repeated.
     registry.countComparison(with: concerned.lazy.map(\.number))
     registry.countComparison(with: comparison.unaffected)
@@ -236,37 +237,37 @@ struct SubscriptionStep: Sendable {
   }
 
   /// Returns whether the updates of a connection need only a few look-ups by key.
-  private func isShort(_ laggard: Laggard, _ head: HistoryHead) -> Bool {
-    head.lastChange - laggard.position.lastChange <= Int64(Self.lookUpsMax)
-      && laggard.pending.allSatisfy { pending in
-        guard let observation = registry.observation(pending.observation) else { return true }
+  private func isShort(_ client: BehindClient, _ head: HistoryHead) -> Bool {
+    head.lastChange - client.position.lastChange <= Int64(Self.lookUpsMax)
+      && client.views.allSatisfy { view in
+        guard let observation = registry.observation(view.observation) else { return true }
         return observation.query.mayRunOnLoop && observation.result.isSmall
-          && pending.result.isSmall && !observation.request.includesBefore
+          && view.result.isSmall && !observation.request.includesBefore
           && !observation.request.explains && observation.request.include.isEmpty
       }
   }
 
-  // MARK: Connections that have missed updates
+  // MARK: Clients that are behind
 
   private func catchUp(
     _ affected: [SubscriptionRegistry.Affected],
     _ advance: inout Advance,
     _ outcome: inout Outcome
   ) throws {
-    guard !laggards.isEmpty else { return }
+    guard !behind.isEmpty else { return }
     let changed = Dictionary(
       outcome.changes.map { ($0.number, $0.observation) },
       uniquingKeysWith: { first, _ in first }
     )
     let ended = Set(outcome.ended.map(\.number))
-    for laggard in laggards {
-      var pending = laggard.pending
-      let numbers = Set(pending.map(\.number))
+    for client in behind {
+      var views = client.views
+      let numbers = Set(views.map(\.number))
       for candidate in affected {
         for subscriber in candidate.subscribers
-        where subscriber.session == laggard.session && !numbers.contains(subscriber.number) {
-          pending.append(
-            Laggard.Pending(
+        where subscriber.session == client.session && !numbers.contains(subscriber.number) {
+          views.append(
+            BehindClient.View(
               number: subscriber.number,
               observation: candidate.number,
               result: candidate.observation.result
@@ -275,21 +276,21 @@ struct SubscriptionStep: Sendable {
         }
       }
       var updates: [(number: Int, body: UpdateBody)] = []
-      for one in pending.sorted(by: { $0.number < $1.number })
-      where !ended.contains(one.observation) {
+      for view in views.sorted(by: { $0.number < $1.number })
+      where !ended.contains(view.observation) {
         guard
-          let observation = changed[one.observation] ?? registry.observation(one.observation),
-          let span = try advance.span(since: laggard.position),
+          let observation = changed[view.observation] ?? registry.observation(view.observation),
+          let span = try advance.span(since: client.position),
           let body = try advance.update(
             Advance.Refreshed(observation),
-            from: one.result,
+            from: view.result,
             over: span,
-            isLimited: laggard.isBlocked
+            isLimited: client.isBlocked
           )
         else { continue }
-        updates.append((one.number, body))
+        updates.append((view.number, body))
       }
-      outcome.laggards.append((laggard.session, updates))
+      outcome.caughtUp.append((client.session, updates))
     }
   }
 }

@@ -6,8 +6,8 @@ import Subscriptions
 
 /// What a kind of live query keeps of its result, as far as updates need it.
 ///
-/// It is a value. A connection that lags keeps the result that its client has, and shares its
-/// storage with the current result until the result changes.
+/// It is a value. A client that is behind keeps a former one, which shares its storage with the
+/// current one until that changes.
 protocol QueryResult: Sendable {
   /// The number of elements of the whole result.
   var elementCount: Int { get }

@@ -15,26 +15,26 @@ extension Service {
   /// changes.
   ///
   /// - Parameters:
-  ///   - postponed: The observations.
+  ///   - leftOut: The observations.
   ///   - position: The position of the observations' results.
-  func readAlone(_ postponed: [SubscriptionStep.Postponed], from position: LogPosition) {
+  func readAlone(_ leftOut: [SubscriptionStep.LeftOut], from position: LogPosition) {
     /// The connections that have lost an observation in this call.
     var ended: Set<Int> = []
     // Where a connection has waited too long, a slow observation ends before a fast one.
-    for one in postponed where one.isSlow { postpone(one, at: position, &ended) }
-    for one in postponed where !one.isSlow { postpone(one, at: position, &ended) }
+    for one in leftOut where one.isSlow { leaveOut(one, at: position, &ended) }
+    for one in leftOut where !one.isSlow { leaveOut(one, at: position, &ended) }
     for (subject, read) in observing.aloneReads where !read.isRunning { begin(subject) }
   }
 
   /// Has an observation and its connections wait until it has been read alone.
   ///
   /// The observation ends instead where its connections have waited as long as for any request.
-  private func postpone(
-    _ postponed: SubscriptionStep.Postponed,
+  private func leaveOut(
+    _ leftOut: SubscriptionStep.LeftOut,
     at position: LogPosition,
     _ ended: inout Set<Int>
   ) {
-    let number = postponed.number
+    let number = leftOut.number
     guard let affected = observing.registry.affected(number) else { return }
     observing.registry.leave(number, at: position, isReadAlone: true)
     let connections = Set(affected.subscribers.lazy.map(\.session))
@@ -54,15 +54,15 @@ extension Service {
     }
     for subscriber in affected.subscribers {
       guard let session = sessions[subscriber.session] else { continue }
-      session.observed.postponed.insert(subscriber.number)
+      session.observed.leftOut.insert(subscriber.number)
       if session.observed.lateSince == nil { session.observed.lateSince = .now }
-      if session.observed.lag == nil { session.observed.lag = position }
-      observing.waiting.insert(session.number)
+      session.observed.stay(at: position)
+      observing.withNews.insert(session.number)
     }
     observing.alone[number] = Interruption(secondsMax: seconds)
     guard let connection = connections.min() else { return }
     let subject: AloneRead.Subject =
-      postponed.isSlow || connections.count > 1 ? .observation(number) : .connection(connection)
+      leftOut.isSlow || connections.count > 1 ? .observation(number) : .connection(connection)
     observing.aloneReads[subject, default: AloneRead(for: connection)].add(number)
   }
 
@@ -112,11 +112,11 @@ extension Service {
   /// Records the result of an observation that was read alone.
   private func record(_ result: SubscriptionStep.Alone, of number: Int) {
     observing.alone[number] = nil
-    guard observing.registry.endPostponement(number) else { return }
+    guard observing.registry.endReadAlone(number) else { return }
     let subscribers = observing.registry.subscribers(of: number)
     for subscriber in subscribers {
       guard let session = sessions[subscriber.session] else { continue }
-      session.observed.postponed.remove(subscriber.number)
+      session.observed.leftOut.remove(subscriber.number)
       markChanged(session)
     }
     switch result {
@@ -127,9 +127,9 @@ extension Service {
         session.observed.fallBehind(
           subscriber.number,
           with: former,
-          at: session.observed.lag ?? change.observation.position
+          at: session.observed.behindAt ?? change.observation.position
         )
-        observing.waiting.insert(session.number)
+        observing.withNews.insert(session.number)
       }
       // A step that runs brings the others to another position.
       let others = observing.isStepping ? nil : observing.position ?? change.observation.position
@@ -160,8 +160,8 @@ extension Service {
       send(ended.sorted { $0.number < $1.number }, by: [], through: token, to: session)
     } else {
       session.observed.ended.append((number, body))
-      if session.observed.lag == nil { session.observed.lag = observing.position }
-      observing.waiting.insert(session.number)
+      session.observed.stay(at: observing.position)
+      observing.withNews.insert(session.number)
     }
     markChanged(session)
   }
@@ -174,7 +174,7 @@ extension Service {
   /// Ends the wait of connections all of whose observations a step has brought to its position.
   func endLateness(after step: SubscriptionStep) {
     for number in step.lateWhole {
-      guard let session = sessions[number], session.observed.postponed.isEmpty else { continue }
+      guard let session = sessions[number], session.observed.leftOut.isEmpty else { continue }
       session.observed.lateSince = nil
     }
   }
@@ -182,15 +182,15 @@ extension Service {
   /// The connections that wait for left-out observations, while no observation of theirs is being
   /// read alone.
   var lateWhole: Set<Int> {
-    observing.waiting.filter { number in
-      sessions[number].map { $0.observed.lateSince != nil && $0.observed.postponed.isEmpty }
+    observing.withNews.filter { number in
+      sessions[number].map { $0.observed.lateSince != nil && $0.observed.leftOut.isEmpty }
         ?? false
     }
   }
 
   /// Since when connections have waited for observations that steps have left out.
   var lateSince: [Int: ContinuousClock.Instant] {
-    observing.waiting.reduce(into: [:]) { late, number in
+    observing.withNews.reduce(into: [:]) { late, number in
       late[number] = sessions[number]?.observed.lateSince
     }
   }
