@@ -123,6 +123,7 @@ let package = Package(
 
     .module(
       "CordialService",
+      designs: ["Observing"],
       uses: [
         "CordialValues", "Interruptions", "JSON", "ObjectModel", "PersistentHistory",
         "PersistentStore", "Spotlight", "Subscriptions", "JSONRPC", "CordialProtocol",
@@ -276,8 +277,19 @@ let package = Package(
 
 extension Target {
   /// A library module of this package, under the settings that all of them share.
-  static func module(_ name: String, uses dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: .strict)
+  ///
+  /// `designs` names the folders with a `DESIGN.md`.
+  static func module(
+    _ name: String,
+    designs: [String] = [],
+    uses dependencies: [Target.Dependency] = []
+  ) -> Target {
+    .target(
+      name: name,
+      dependencies: dependencies,
+      exclude: designs.map { "\($0)/DESIGN.md" },
+      swiftSettings: .strict
+    )
   }
 
   /// The test suite of one module.
