@@ -71,6 +71,8 @@ package actor Service {
   private(set) lazy var followers: [any LogFollower] =
     [SubscriptionFollower(self), index] + otherFollowers
   private let otherFollowers: [any LogFollower]
+  /// A kind of live query beside those of the service; nil for none.
+  let addedKind: AddedKind?
   /// What `stop` calls at its end; nil unless the service is stopping.
   var stopping: (@Sendable () -> Void)?
   /// Whether `stop` has completed; no connection is accepted any more.
@@ -115,6 +117,7 @@ package actor Service {
   ///   - budget: The memory of messages that the service shares with others; nil for its own.
   ///   - facts: The facts about the program.
   ///   - followers: Further followers of the log.
+  ///   - addedKind: A kind of live query beside those of the service; nil for none.
   ///   - log: The logger.
   /// - Throws: `SQLiteError` when the store cannot be read.
   package init(
@@ -125,11 +128,13 @@ package actor Service {
     budget: ByteBudget? = nil,
     facts: ServiceFacts,
     followers: [any LogFollower] = [],
+    addedKind: AddedKind? = nil,
     log: Logger
   ) throws {
     self.store = store
     self.index = index
     otherFollowers = followers
+    self.addedKind = addedKind
     self.loop = loop
     self.limits = limits
     self.budget = budget ?? ByteBudget(processBytesMax: limits.processBytesMax)

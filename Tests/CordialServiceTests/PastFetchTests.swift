@@ -7,7 +7,7 @@ import Testing
 @Suite struct `A fetch of the past` {
   /// What a fetch returned at a commit.
   private struct Record {
-    let request: ObservedRequest
+    let request: OracleRequest
     let token: String
     let result: JSONValue
   }
@@ -31,7 +31,7 @@ import Testing
       }
       let write = RandomWrite.random(ids, &random)
       _ = try peer.call(write.method, write.params.text)
-      var request = ObservedRequest.random(ids, &random)
+      var request = OracleRequest.random(ids, &random)
       while request.form == .history { request = .random(ids, &random) }
       let fetch = request.expectation(since: "", asOf: nil)
       let result = try peer.call(fetch.method, fetch.params)

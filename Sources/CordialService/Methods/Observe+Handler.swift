@@ -104,6 +104,7 @@ extension Service {
           call.identity,
           at: observing.isStepping ? nil : observing.position
         ) : nil,
+      added: addedKind,
       registry: observing.registry,
       limits: limits
     )

@@ -1,4 +1,4 @@
-import CordialProtocol
+package import CordialProtocol
 import CordialValues
 import JSON
 import ObjectModel
@@ -6,16 +6,22 @@ import PersistentHistory
 import PersistentStore
 import Subscriptions
 
+/// Makes queries of a kind that this module does not have; nil for a request of another kind.
+package typealias AddedKind =
+  @Sendable (ObservedRequest, ResultReader) throws -> (any LiveQuery)?
+
 /// An observed request, and the form of its updates.
 ///
 /// It is a class because it has many parts, and each step copies observations.
-final class ObservedRequest: Sendable {
-  let target: ObserveCall.Target
-  let mode: ObserveCall.Mode
-  let includesBefore: Bool
+package final class ObservedRequest: Sendable {
+  package let target: ObserveCall.Target
+  package let mode: ObserveCall.Mode
+  package let includesBefore: Bool
   /// Whether updates say why they are sent.
-  let explains: Bool
-  let first: Int
+  package let explains: Bool
+  package let first: Int
+  /// Makes the query of the request, before the kinds of this module are tried; nil for none.
+  let added: AddedKind?
   /// The text that names the request: equal texts have equal results and updates.
   ///
   /// It has the mode and the params. That of a search has the subscription too, because its results
@@ -29,12 +35,14 @@ final class ObservedRequest: Sendable {
   /// - Parameters:
   ///   - call: The call.
   ///   - subscriber: The subscription that the call makes.
-  init(_ call: ObserveCall, _ subscriber: Subscriber) {
+  ///   - added: A kind of query beside those of this module; nil for none.
+  init(_ call: ObserveCall, _ subscriber: Subscriber, _ added: AddedKind?) {
     target = call.target
     mode = call.mode
     includesBefore = call.includesBefore
     explains = call.explains
     first = call.first ?? 0
+    self.added = added
     text = String(call.identity.dropFirst(mode.rawValue.count))
     identity =
       call.isSearch
@@ -42,7 +50,7 @@ final class ObservedRequest: Sendable {
   }
 
   /// The fetch of the request; nil for history.
-  var fetch: FetchCall? {
+  package var fetch: FetchCall? {
     switch target {
     case .ids(_, let fetch), .fetch(let fetch): fetch
     case .history, .search: nil
@@ -50,7 +58,7 @@ final class ObservedRequest: Sendable {
   }
 
   /// The paths of included relationships.
-  var include: [String] { fetch?.include ?? [] }
+  package var include: [String] { fetch?.include ?? [] }
 }
 
 /// A subscription to an observation.
@@ -65,8 +73,8 @@ struct Subscriber: Sendable, Hashable, Comparable {
 }
 
 /// One observed request with its current result, which all its subscriptions share.
-struct Observation: Sendable {
-  let request: ObservedRequest
+package struct Observation: Sendable {
+  package let request: ObservedRequest
   /// The compiled query with its result.
   var result: any LiveResult
   /// The hash of the model of the query.
@@ -75,16 +83,16 @@ struct Observation: Sendable {
   var mayDangle: Bool
   /// The properties that decide which objects are included: of the objects of the result, and of
   /// other objects by entity number.
-  var inclusion: Inclusion
+  package var inclusion: Inclusion
   /// The position of the result.
   var position: LogPosition
 
   /// The data on which `included` depends.
-  struct Inclusion: Sendable {
+  package struct Inclusion: Sendable {
     /// The relationships of the result's objects.
-    var relationships: Set<String> = []
+    package var relationships: Set<String> = []
     /// The entities of the included objects.
-    var entities: Set<Int> = []
+    package var entities: Set<Int> = []
 
     /// Returns the properties that key paths read, by entity, with all of included objects.
     func related(with read: [Int: Set<String>]) -> [Int: Set<String>] {
@@ -111,5 +119,5 @@ struct Observation: Sendable {
   var verdictLimits: VerdictLimits { result.verdictLimits(request) }
 
   /// The number of objects that a verdict may name for a result of any size.
-  static let valuesMin = 4096
+  package static let valuesMin = 4096
 }

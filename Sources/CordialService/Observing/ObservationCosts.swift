@@ -68,7 +68,7 @@ struct ObservationCosts: Sendable {
 }
 
 /// How changes are matched with an observed request.
-enum Matching: String {
+package enum Matching: String {
   /// By the numbers of objects.
   case id
   /// By a value that the condition requires.

@@ -106,40 +106,46 @@ extension UpdateBuilder {
     let updates = mode == .values ? try Self.updates(sequence, from: old, to: new) : []
     let elementCount = sequence.removals.count + sequence.insertions.count + updates.count
     if isLimited, elementCount > new.hits.count { return .larger }
-    var out = UpdateWriter(fragmentBytesMax: limits.fragmentBytesMax)
-    try write(sequence, old, new, &out)
-    if mode == .values {
-      out.beginList("update")
-      for update in updates {
-        try out.element { writer in
-          Self.begin(update.offset, update.hit, &writer)
-          writer.raw(",\"properties\":")
-          writer.value(.array(update.properties.map { .string($0) }))
-          writer.raw(",\"object\":")
-          writer.raw(update.hit.bytes)
-          writer.raw("}")
-        }
+    let body = try body { out in
+      try write(sequence, old, new, &out)
+      if mode == .values { try write(updates, &out) }
+      try out.member("count") { $0.integer(Int64(new.hits.count)) }
+      if new.total != old.total { try out.member("total") { $0.integer(new.total) } }
+      if new.isAtLeast != old.isAtLeast {
+        try out.member("totalIsAtLeast") { $0.bool(new.isAtLeast) }
       }
-      out.endList()
+      try out.member("index") { $0.string(new.token.description) }
     }
-    try out.member("count") { $0.integer(Int64(new.hits.count)) }
-    if new.total != old.total { try out.member("total") { $0.integer(new.total) } }
-    if new.isAtLeast != old.isAtLeast {
-      try out.member("totalIsAtLeast") { $0.bool(new.isAtLeast) }
-    }
-    try out.member("index") { $0.string(new.token.description) }
-    return .difference(UpdateBody(fragments: out.fragments))
+    return .difference(body)
   }
+
+  private func write(_ updates: [HitUpdate], _ out: inout UpdateWriter) throws {
+    out.beginList("update")
+    for update in updates {
+      try out.element { writer in
+        Self.begin(update.offset, update.hit, &writer)
+        writer.raw(",\"properties\":")
+        writer.value(.array(update.properties.map { .string($0) }))
+        writer.raw(",\"object\":")
+        writer.raw(update.hit.bytes)
+        writer.raw("}")
+      }
+    }
+    out.endList()
+  }
+
+  /// A hit that remains and differs, with the names of its members that do.
+  private typealias HitUpdate = (offset: Int, hit: ObservedSearch.Hit, properties: [String])
 
   /// Returns the hits that remain and differ, with the names of their members that do.
   private static func updates(
     _ sequence: SequenceDifference,
     from old: ObservedSearch,
     to new: ObservedSearch
-  ) throws -> [(offset: Int, hit: ObservedSearch.Hit, properties: [String])] {
+  ) throws -> [HitUpdate] {
     let former = Dictionary(old.hits.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
     let inserted = Set(sequence.insertions.map(\.offset))
-    var updates: [(offset: Int, hit: ObservedSearch.Hit, properties: [String])] = []
+    var updates: [HitUpdate] = []
     for (offset, hit) in new.hits.enumerated() where !inserted.contains(offset) {
       guard let properties = try former[hit.key].map({ try hit.difference(from: $0) }),
         !properties.isEmpty

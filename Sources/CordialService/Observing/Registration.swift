@@ -67,6 +67,8 @@ struct Registration: Sendable {
   let older: Older?
   /// An observation of the same request with an earlier result; nil where none is known.
   let known: Observation?
+  /// A kind of query beside those of this module; nil for none.
+  let added: AddedKind?
   let registry: SubscriptionRegistry
   let limits: Limits
 
@@ -133,7 +135,7 @@ struct Registration: Sendable {
       }
       return (known, message)
     }
-    let request = ObservedRequest(call, subscriber)
+    let request = ObservedRequest(call, subscriber, added)
     let query = try reader.compile(request, found: found)
     let inclusion = try reader.inclusion(request, query)
     func observation(_ result: any LiveResult) -> Observation {

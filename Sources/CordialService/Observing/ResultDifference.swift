@@ -5,9 +5,9 @@ import PersistentStore
 import Subscriptions
 
 /// The difference between two results of an observed request.
-struct ResultDifference {
+package struct ResultDifference {
   /// A change of the object that an observed ID names.
-  struct NamedChange {
+  package struct NamedChange {
     let index: Int
     let kind: ObjectChange.Kind
     let key: ObjectKey
@@ -28,7 +28,7 @@ struct ResultDifference {
   var countDiffers = false
   private(set) var totalDiffers = false
   private(set) var sectionsDiffer = false
-  var rowsDiffer = false
+  package var rowsDiffer = false
 
   /// Whether the results are equal for the client.
   var isEmpty: Bool {
@@ -48,7 +48,7 @@ struct ResultDifference {
   }
 
   /// What is known beside two results.
-  struct Comparison {
+  package struct Comparison {
     /// The observation with the query of the later result.
     let observation: Observation
     /// All changes from the earlier position to the later one.

@@ -3,12 +3,12 @@ import CordialValues
 import JSON
 import ObjectModel
 import PersistentHistory
-import PersistentStore
+package import PersistentStore
 import Subscriptions
 
 /// A reader of the results of observed requests at one snapshot.
-struct ResultReader {
-  let snapshot: StoreSnapshot
+package struct ResultReader {
+  package let snapshot: StoreSnapshot
   let limits: Limits
 
   /// Returns the data on which the included objects of a request depend.

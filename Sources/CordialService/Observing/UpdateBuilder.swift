@@ -4,14 +4,14 @@ import JSON
 import JSONRPC
 import ObjectModel
 import PersistentHistory
-import PersistentStore
+package import PersistentStore
 import Subscriptions
 
 /// The encoder of the update that turns one result of an observation into a later one.
-struct UpdateBuilder {
-  let observation: Observation
-  let snapshot: StoreSnapshot
-  let limits: Limits
+package struct UpdateBuilder {
+  package let observation: Observation
+  package let snapshot: StoreSnapshot
+  package let limits: Limits
   /// The position of the earlier result.
   let from: LogPosition
   /// All changes from the earlier position to the snapshot.
@@ -76,11 +76,13 @@ struct UpdateBuilder {
     let explanation = try explanation(difference)
     guard observation.request.mode != .signal else { return .difference(.signal(explanation)) }
     if isLimited, difference.elementCount > new.elementCount { return .larger }
-    var out = UpdateWriter(fragmentBytesMax: limits.fragmentBytesMax)
-    try query.write(difference, new, self, &out)
-    try writeExtras(query, difference, new, &out)
-    if let explanation { try out.member("explanation") { $0.value(explanation) } }
-    return .difference(UpdateBody(fragments: out.fragments, explanation: explanation))
+    var body = try body { out in
+      try query.write(difference, new, self, &out)
+      try writeExtras(query, difference, new, &out)
+      if let explanation { try out.member("explanation") { $0.value(explanation) } }
+    }
+    body.explanation = explanation
+    return .difference(body)
   }
 
   private func explanation(_ difference: ResultDifference) throws -> JSONValue? {
@@ -104,14 +106,25 @@ struct UpdateBuilder {
     }
   }
 
+  /// Returns an update with the members that a closure writes.
+  ///
+  /// - Parameter write: Writes the members.
+  /// - Returns: The update, in fragments for messages of their own.
+  /// - Throws: The errors of `write`.
+  package func body(_ write: (inout UpdateWriter) throws -> Void) throws -> UpdateBody {
+    var out = UpdateWriter(fragmentBytesMax: limits.fragmentBytesMax)
+    try write(&out)
+    return UpdateBody(fragments: out.fragments)
+  }
+
   /// Returns the update with which a client starts over.
   func fresh(_ why: FreshReason) throws -> UpdateBody {
     guard observation.request.mode != .signal else { return .signal }
-    var out = UpdateWriter(fragmentBytesMax: limits.fragmentBytesMax)
-    try out.member("fresh") { $0.bool(true) }
-    try out.member("why") { $0.string(why.rawValue) }
-    try observation.result.writeAnew(observation.request, reader, to: &out)
-    return UpdateBody(fragments: out.fragments)
+    return try body { out in
+      try out.member("fresh") { $0.bool(true) }
+      try out.member("why") { $0.string(why.rawValue) }
+      try observation.result.writeAnew(observation.request, reader, to: &out)
+    }
   }
 
   private func writeExtras<Query: LiveQuery>(
@@ -271,7 +284,7 @@ enum FreshReason: String, Sendable {
 
 /// The members of one update after the name of its subscription, in fragments for messages of
 /// their own.
-struct UpdateBody: Sendable {
+package struct UpdateBody: Sendable {
   let fragments: [UpdateFragment]
   /// Why the update is sent, as `fragments` have it too; nil where the client did not ask for it.
   var explanation: JSONValue?

@@ -1,4 +1,4 @@
-import JSON
+package import JSON
 import JSONRPC
 import PersistentStore
 
@@ -6,7 +6,7 @@ import PersistentStore
 ///
 /// Each fragment is a list of whole members. A list that is too long for one fragment continues in
 /// the next one under the same name, so that each fragment can be sent in a message of its own.
-struct UpdateWriter {
+package struct UpdateWriter {
   private var finished: [UpdateFragment] = []
   /// The beginning of the current fragment, before `writer`.
   private var begun = UpdateFragment()
@@ -71,7 +71,7 @@ struct UpdateWriter {
   private var fragmentBytes: Int { begun.bytesMax + writer.count }
 
   /// Writes one member.
-  mutating func member(
+  package mutating func member(
     _ name: String,
     _ body: (inout JSONWriter) throws -> Void
   ) throws {
@@ -84,7 +84,7 @@ struct UpdateWriter {
   }
 
   /// Writes members inside an object.
-  mutating func object(_ name: StaticString, _ body: (inout UpdateWriter) throws -> Void) throws {
+  package mutating func object(_ name: StaticString, _ body: (inout UpdateWriter) throws -> Void) throws {
     outer = name
     beginOuter()
     try body(&self)
@@ -94,20 +94,20 @@ struct UpdateWriter {
   }
 
   /// Begins a list, whose elements follow.
-  mutating func beginList(_ name: StaticString, isObject: Bool = false) {
+  package mutating func beginList(_ name: StaticString, isObject: Bool = false) {
     list = (name, isObject, true)
     openList()
   }
 
   /// Writes one element of the list.
-  mutating func element(_ body: (inout JSONWriter) throws -> Void) throws {
+  package mutating func element(_ body: (inout JSONWriter) throws -> Void) throws {
     try write { isFirst, writer in
       if !isFirst { writer.raw(",") }
       try body(&writer)
     }
   }
 
-  mutating func endList() {
+  package mutating func endList() {
     closeList()
     list = nil
   }

@@ -36,6 +36,8 @@ final class ServiceHost {
     var allowsModelMismatch = false
     /// Followers of the log beside the subscriptions and the index.
     var followers: [any LogFollower] = []
+    /// A kind of live query beside those of the service.
+    var addedKind: AddedKind?
     /// The merge policies of the program, by name.
     var mergePolicies: [String: MergeDecision] = [:]
     /// The functions of the program for transient attributes, by name.
@@ -107,6 +109,7 @@ final class ServiceHost {
       limits: limits,
       facts: .init(name: "cordial", version: "0", process: "cordial 1", clock: { 0 }),
       followers: options.followers,
+      addedKind: options.addedKind,
       log: Logger(label: "host") { _ in SwiftLogNoOpLogHandler() }
     )
     service.lookForCommits()

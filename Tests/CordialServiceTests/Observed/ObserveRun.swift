@@ -21,7 +21,7 @@ final class ObserveRun {
   private var writers: [HostPeer] = []
   private var pairs = 0
   /// The requests that were observed.
-  private var requests: [ObservedRequest] = []
+  private var requests: [OracleRequest] = []
   /// Whether each request is answered before the next one is sent, so that two runs of one seed
   /// send the same.
   private let isSettled: Bool

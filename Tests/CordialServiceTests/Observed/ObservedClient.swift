@@ -58,7 +58,7 @@ final class ObservedClient {
   ///   - since: The state from which to resume.
   ///   - checkpoints: Earlier states of the same request.
   func observe(
-    _ request: ObservedRequest,
+    _ request: OracleRequest,
     pair: Int? = nil,
     since: ObservedSubscription.Checkpoint? = nil,
     checkpoints: [ObservedSubscription.Checkpoint] = []

@@ -17,7 +17,7 @@ struct ObservedSubscription {
     let hasChanged: Bool
   }
 
-  var request: ObservedRequest
+  var request: OracleRequest
   var state: SubscriptionState
   /// The token of the response.
   let token: String
@@ -78,7 +78,7 @@ struct ObservedSubscription {
 
 /// An `observe` that is not answered yet.
 struct PendingObserve {
-  let request: ObservedRequest
+  let request: OracleRequest
   /// The number that the twin in the other mode shares.
   let pair: Int?
   /// The state from which the request resumes.

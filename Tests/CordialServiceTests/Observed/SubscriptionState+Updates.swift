@@ -8,7 +8,7 @@ extension SubscriptionState {
   ///   - update: The joined update.
   ///   - request: The request of the subscription.
   /// - Throws: `ObservationMismatch`, also where the update changes nothing.
-  mutating func apply(_ update: JSONValue, of request: ObservedRequest) throws {
+  mutating func apply(_ update: JSONValue, of request: OracleRequest) throws {
     let old = self
     switch request.form {
     case .history:
@@ -52,7 +52,7 @@ extension SubscriptionState {
   /// The object of an element, which has the form of the result.
   private static func object(
     of element: JSONValue,
-    _ request: ObservedRequest
+    _ request: OracleRequest
   ) throws -> JSONValue {
     let object = element["object"]
     guard !request.returnsIDs else {
@@ -64,7 +64,7 @@ extension SubscriptionState {
 
   // MARK: By IDs
 
-  private mutating func applyNamed(_ update: JSONValue, _ request: ObservedRequest) throws {
+  private mutating func applyNamed(_ update: JSONValue, _ request: OracleRequest) throws {
     for element in update["objects"]?.array ?? [] {
       let id = try Self.id(of: element)
       let change = element["change"]?.string ?? ""
@@ -99,7 +99,7 @@ extension SubscriptionState {
   private mutating func applyID(
     _ id: String,
     _ change: String,
-    _ request: ObservedRequest
+    _ request: OracleRequest
   ) throws {
     var present = Set(objects.compactMap { $0["id"]?.string })
     try ObservationMismatch.check(request.ids.contains(id), "\(id) was not requested")
@@ -116,7 +116,7 @@ extension SubscriptionState {
 
   // MARK: By fetch
 
-  private mutating func applySequence(_ update: JSONValue, _ request: ObservedRequest) throws {
+  private mutating func applySequence(_ update: JSONValue, _ request: OracleRequest) throws {
     let old = objects
     let removes = update["remove"]?.array ?? []
     let inserts = update["insert"]?.array ?? []
@@ -200,7 +200,7 @@ extension SubscriptionState {
     _ element: JSONValue,
     from old: JSONValue,
     to new: JSONValue,
-    _ request: ObservedRequest
+    _ request: OracleRequest
   ) throws {
     try ObservationMismatch.check(!new.hasSameContent(as: old), "No change in \(element.text)")
     let names = try ObservationMismatch.require(
@@ -244,7 +244,7 @@ extension SubscriptionState {
   ///
   /// In mode `ids`, an update is sent only when the sequence of IDs changes, so that the client's
   /// sections and total may be older than its position.
-  private mutating func applyAdditions(_ update: JSONValue, _ request: ObservedRequest) throws {
+  private mutating func applyAdditions(_ update: JSONValue, _ request: OracleRequest) throws {
     if let sections = update["sections"] {
       try ObservationMismatch.check(
         request.parameter("sectionBy") != nil

@@ -24,7 +24,7 @@ struct SubscriptionState {
   ///   - result: The result; nil in mode `signal`.
   ///   - request: The request.
   /// - Throws: `ObservationMismatch`.
-  init(result: JSONValue?, of request: ObservedRequest) throws {
+  init(result: JSONValue?, of request: OracleRequest) throws {
     if request.mode == .signal {
       self.init()
       try ObservationMismatch.check(result == nil, "A signal has a result: \(result?.text ?? "")")
@@ -56,7 +56,7 @@ struct SubscriptionState {
   /// - Parameters:
   ///   - answer: The answer.
   ///   - request: The request.
-  init(fetched answer: JSONValue, of request: ObservedRequest) {
+  init(fetched answer: JSONValue, of request: OracleRequest) {
     self.init(members: answer, of: request)
     if request.form == .count { count = Int(answer["count"]?.integer ?? -1) }
     guard request.mode == .ids, request.form == .ids else { return }
@@ -65,7 +65,7 @@ struct SubscriptionState {
   }
 
   /// Creates a state from the members of a result or of an answer.
-  private init(members: JSONValue, of request: ObservedRequest) {
+  private init(members: JSONValue, of request: OracleRequest) {
     if request.returnsIDs, let ids = members["ids"]?.array {
       objects = ids.map { ["id": $0] }
     } else {
@@ -83,7 +83,7 @@ struct SubscriptionState {
   }
 
   /// Checks the first objects of a result in mode `ids`.
-  private mutating func checkFirst(_ result: JSONValue, _ request: ObservedRequest) throws {
+  private mutating func checkFirst(_ result: JSONValue, _ request: OracleRequest) throws {
     guard let wanted = request.first else { return }
     let first = try ObservationMismatch.require(
       result["objects"]?.array,
@@ -97,7 +97,7 @@ struct SubscriptionState {
   }
 
   /// Checks that a result by IDs names the missing objects.
-  private func checkMissing(_ result: JSONValue, _ request: ObservedRequest) throws {
+  private func checkMissing(_ result: JSONValue, _ request: OracleRequest) throws {
     guard request.form == .ids, request.mode == .values else { return }
     try ObservationMismatch.check(
       objects.count == request.ids.count,
@@ -117,7 +117,7 @@ struct SubscriptionState {
   ///
   /// `transactions` are not compared for fetches, and neither are the sections and the total of
   /// IDs: an update in mode `ids` is sent only when the sequence of IDs changes.
-  func equals(_ other: SubscriptionState, of request: ObservedRequest) -> Bool {
+  func equals(_ other: SubscriptionState, of request: OracleRequest) -> Bool {
     if request.form == .history {
       return Self.areSame(transactions, other.transactions)
     }
@@ -157,7 +157,7 @@ struct SubscriptionState {
   /// A removed, an inserted and an updated row are one element each. Where the order of the common
   /// rows differs, each of them may be removed and inserted. So may each row whose ID is that of an
   /// identity value, which may name another object by now.
-  func mayExceed(_ later: SubscriptionState, of request: ObservedRequest) -> Bool {
+  func mayExceed(_ later: SubscriptionState, of request: OracleRequest) -> Bool {
     switch request.form {
     case .count, .values, .history: return false
     case .ids where request.mode == .values:

@@ -1,16 +1,16 @@
 import CordialProtocol
-import CordialValues
-import ObjectModel
+package import CordialValues
+package import ObjectModel
 import PersistentHistory
-import PersistentStore
-import Subscriptions
+package import PersistentStore
+package import Subscriptions
 
 /// One kind of observed request, compiled for the model of a store: what its result depends on, and
 /// how the result is read, brought to a later snapshot, compared and written.
 ///
 /// A new kind is a type, and a line of `ResultReader.compile`, which decodes its request. All other
 /// code asks the query what it needs to know, and never which kind it is.
-protocol LiveQuery: Sendable {
+package protocol LiveQuery: Sendable {
   /// What the kind keeps of a result.
   associatedtype Result: QueryResult
 
@@ -231,16 +231,16 @@ protocol LiveQuery: Sendable {
 
 /// What most kinds have in common.
 extension LiveQuery {
-  var usesCollation: Bool { false }
-  var mayRunOnLoop: Bool { true }
-  var isKept: Bool { false }
-  var followsIndex: Bool { false }
+  package var usesCollation: Bool { false }
+  package var mayRunOnLoop: Bool { true }
+  package var isKept: Bool { false }
+  package var followsIndex: Bool { false }
 
-  func hasOtherInterest(_ result: Result, than old: Result) -> Bool { false }
+  package func hasOtherInterest(_ result: Result, than old: Result) -> Bool { false }
 
-  func isShort(_ members: [ObjectKey: Verdict.Match], for result: Result) -> Bool { false }
+  package func isShort(_ members: [ObjectKey: Verdict.Match], for result: Result) -> Bool { false }
 
-  func resolved(
+  package func resolved(
     _ reached: [RelatedReads.Path: Set<ObjectKey>],
     own: Verdict,
     for result: Result,
@@ -248,7 +248,7 @@ extension LiveQuery {
     _ origins: (RelatedReads.Path, Set<ObjectKey>) throws -> Set<Int64>?
   ) throws -> Verdict { .undecided }
 
-  func write(
+  package func write(
     _ result: Result,
     _ request: ObservedRequest,
     _ reader: ResultReader,
@@ -257,7 +257,7 @@ extension LiveQuery {
     _ = try read(request, reader, to: &out)
   }
 
-  func writeAnew(
+  package func writeAnew(
     _ result: Result,
     _ request: ObservedRequest,
     _ reader: ResultReader,
@@ -266,16 +266,16 @@ extension LiveQuery {
     try out.object("result") { _ = try read(request, reader, to: &$0) }
   }
 
-  func keepingSequence(of old: Result, in new: Result) -> Result { new }
+  package func keepingSequence(of old: Result, in new: Result) -> Result { new }
 
-  func inclusionStart(in model: Model) -> EntityDescription? { nil }
+  package func inclusionStart(in model: Model) -> EntityDescription? { nil }
 
-  func including(
+  package func including(
     _ result: Result,
     in model: Model
   ) throws -> (entity: EntityDescription, objects: [Int64])? { nil }
 
-  func update(
+  package func update(
     from old: Result,
     to new: Result,
     _ sequence: SequenceDifference?,
@@ -285,32 +285,32 @@ extension LiveQuery {
     try builder.difference(self, from: old, to: new, sequence, isLimited: isLimited)
   }
 
-  func isComparable(_ old: Result, with new: Result) -> Bool { true }
+  package func isComparable(_ old: Result, with new: Result) -> Bool { true }
 
-  func compare(
+  package func compare(
     _ old: Result,
     _ new: Result,
     _ comparison: ResultDifference.Comparison,
     _ difference: inout ResultDifference
   ) throws {}
 
-  func write(
+  package func write(
     _ difference: ResultDifference,
     _ new: Result,
     _ builder: UpdateBuilder,
     _ out: inout UpdateWriter
   ) throws {}
 
-  var explainedFetch: FetchRequest? { nil }
-  var explainedCondition: RowCondition? { nil }
-  var windowEntities: [Int]? { nil }
-  var sortsByRelated: Bool { false }
+  package var explainedFetch: FetchRequest? { nil }
+  package var explainedCondition: RowCondition? { nil }
+  package var windowEntities: [Int]? { nil }
+  package var sortsByRelated: Bool { false }
 
-  func isExplained(
+  package func isExplained(
     by change: ObjectChange,
     _ difference: ResultDifference,
     isCandidate: (_ entities: [Int]) -> Bool
   ) -> Bool { false }
 
-  func part(_ property: String, _ inclusion: Observation.Inclusion) -> String? { nil }
+  package func part(_ property: String, _ inclusion: Observation.Inclusion) -> String? { nil }
 }

@@ -1,14 +1,14 @@
 import CordialProtocol
-import CordialValues
+package import CordialValues
 import ObjectModel
-import PersistentStore
-import Subscriptions
+package import PersistentStore
+package import Subscriptions
 
 /// What a kind of live query keeps of its result, as far as updates need it.
 ///
 /// It is a value. A client that is behind keeps a former one, which shares its storage with the
 /// current one until that changes.
-protocol QueryResult: Sendable {
+package protocol QueryResult: Sendable {
   /// The number of elements of the whole result.
   var elementCount: Int { get }
   /// The approximate memory of the result, in bytes.
@@ -18,45 +18,51 @@ protocol QueryResult: Sendable {
 }
 
 extension QueryResult {
-  var extras: ResultExtras { ResultExtras() }
+  package var extras: ResultExtras { ResultExtras() }
 }
 
 /// The parts of a result beside its elements, for the requests that want them.
-struct ResultExtras: Sendable {
+package struct ResultExtras: Sendable {
   /// The number of objects without the window.
-  var total: Int64?
+  package var total: Int64?
   /// The sections of the whole result; nil for a fetch without sections.
-  var sections: [FetchSection]?
+  package var sections: [FetchSection]?
   /// The digests of the included objects.
-  var included: [ObjectKey: UInt64] = [:]
+  package var included: [ObjectKey: UInt64] = [:]
 
   /// The approximate memory, in bytes.
-  var bytes: Int { 8 * (3 * included.count + 8 * (sections?.count ?? 0)) }
+  package var bytes: Int { 8 * (3 * included.count + 8 * (sections?.count ?? 0)) }
 }
 
 /// A result after changes, with the difference of its sequence where few objects decided it.
-struct RefreshedResult<Result: Sendable>: Sendable {
-  var result: Result
-  var sequence: SequenceDifference?
+package struct RefreshedResult<Result: Sendable>: Sendable {
+  package var result: Result
+  package var sequence: SequenceDifference?
   /// Whether the whole request, its total or its sections were read again.
-  var isReread = false
+  package var isReread = false
+
+  package init(result: Result, sequence: SequenceDifference? = nil, isReread: Bool = false) {
+    self.result = result
+    self.sequence = sequence
+    self.isReread = isReread
+  }
 }
 
 /// Changes that a result has to follow.
-struct ResultChange {
+package struct ResultChange {
   /// The observation with the earlier result.
-  let observation: Observation
+  package let observation: Observation
   /// The effect of the changes on the result.
-  let verdict: Verdict
+  package let verdict: Verdict
   /// The changes from the position of the earlier result to the reader's snapshot.
-  let changes: ChangeSet
+  package let changes: ChangeSet
   /// The rows of the changed objects, as far as they were read.
-  let rows: [ObjectKey: ChangedRow]
-  let reader: ResultReader
+  package let rows: [ObjectKey: ChangedRow]
+  package let reader: ResultReader
 
-  var request: ObservedRequest { observation.request }
+  package var request: ObservedRequest { observation.request }
   /// What the request depends on, with the earlier result.
-  var interest: Interest { observation.interest }
+  package var interest: Interest { observation.interest }
 }
 
 /// A live query with its result at one position, whatever its kind.
@@ -135,7 +141,7 @@ protocol LiveResult: Sendable {
 }
 
 /// What turns an earlier result into a later one.
-enum ResultUpdate: Sendable {
+package enum ResultUpdate: Sendable {
   /// The results are equal for the client.
   case same
   case difference(UpdateBody)

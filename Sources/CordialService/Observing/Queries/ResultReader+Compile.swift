@@ -17,6 +17,7 @@ extension ResultReader {
     _ request: ObservedRequest,
     found: ObservedSearch? = nil
   ) throws -> any LiveQuery {
+    if let query = try request.added?(request, self) { return query }
     switch request.target {
     case .ids(let ids, let fetch):
       return ObjectsQuery(ids: ids, plans: try plans(ids, fetch))

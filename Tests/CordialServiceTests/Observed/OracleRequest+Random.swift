@@ -2,14 +2,14 @@ import JSON
 import TestSeeds
 
 /// Random requests of the whole language.
-extension ObservedRequest {
+extension OracleRequest {
   /// Returns a request that `observe` accepts.
   ///
   /// - Parameters:
   ///   - ids: The stored IDs.
   ///   - random: The randomness.
   /// - Returns: The request, without a key.
-  static func random(_ ids: StoredIDs, _ random: inout SplitMix64) -> ObservedRequest {
+  static func random(_ ids: StoredIDs, _ random: inout SplitMix64) -> OracleRequest {
     switch random.below(16) {
     case 0...3: byIDs(ids, &random)
     case 4: history(&random)
@@ -97,7 +97,7 @@ extension ObservedRequest {
 
   // MARK: Forms
 
-  private static func objects(_ ids: StoredIDs, _ random: inout SplitMix64) -> ObservedRequest {
+  private static func objects(_ ids: StoredIDs, _ random: inout SplitMix64) -> OracleRequest {
     let entity = entity(&random)
     var members = fetch(entity, ids, &random)
     if !random.oneIn(4) { members.append(JSONMember("sort", sort(entity, &random))) }
@@ -116,7 +116,7 @@ extension ObservedRequest {
         members.append(JSONMember("sectionBy", .string(path)))
       }
     }
-    var request = ObservedRequest(form: .objects, query: members)
+    var request = OracleRequest(form: .objects, query: members)
     if random.oneIn(4) {
       if random.oneIn(2) {
         request.mode = .ids
@@ -136,7 +136,7 @@ extension ObservedRequest {
     return request
   }
 
-  private static func byIDs(_ ids: StoredIDs, _ random: inout SplitMix64) -> ObservedRequest {
+  private static func byIDs(_ ids: StoredIDs, _ random: inout SplitMix64) -> OracleRequest {
     let entity = random.pick(["Task", "Task", "Group", "Tag", "Memo"])
     var wanted = random.some(ids.byEntity[entity] ?? [], atMost: 4)
     if random.oneIn(2) {
@@ -144,7 +144,7 @@ extension ObservedRequest {
       if !wanted.contains(next) { wanted.append(next) }
     }
     if random.oneIn(4) { wanted.append(entity == "Tag" ? "Tag/snone" : "\(entity)/p9999") }
-    var request = ObservedRequest(form: .ids, query: [])
+    var request = OracleRequest(form: .ids, query: [])
     if random.oneIn(4) {
       request.mode = .ids
     } else {
@@ -168,12 +168,12 @@ extension ObservedRequest {
     return request
   }
 
-  private static func count(_ ids: StoredIDs, _ random: inout SplitMix64) -> ObservedRequest {
+  private static func count(_ ids: StoredIDs, _ random: inout SplitMix64) -> OracleRequest {
     let members = fetch(entity(&random), ids, &random)
-    return ObservedRequest(form: .count, query: members + [JSONMember("result", "count")])
+    return OracleRequest(form: .count, query: members + [JSONMember("result", "count")])
   }
 
-  private static func values(_ ids: StoredIDs, _ random: inout SplitMix64) -> ObservedRequest {
+  private static func values(_ ids: StoredIDs, _ random: inout SplitMix64) -> OracleRequest {
     let groups: [(group: [String], select: JSONValue, sort: [String])] = [
       (["priority"], ["priority", "@count"], ["priority"]),
       (["group.title"], ["g": "group.title", "n": "@count", "p": "@sum.priority"], []),
@@ -199,10 +199,10 @@ extension ObservedRequest {
       members.append(JSONMember("sort", sort("Task", &random)))
       if random.oneIn(2) { members.append(JSONMember("limit", 5)) }
     }
-    return ObservedRequest(form: .values, query: members)
+    return OracleRequest(form: .values, query: members)
   }
 
-  private static func history(_ random: inout SplitMix64) -> ObservedRequest {
+  private static func history(_ random: inout SplitMix64) -> OracleRequest {
     var members: [JSONMember] = []
     if random.oneIn(2) {
       let entities: [[String]] = [["Task"], ["Group", "Tag"], ["Memo"]]
@@ -212,6 +212,6 @@ extension ObservedRequest {
       let authors: [JSONValue] = [["ann", .null], [["prefix": "b"]], ["external"], [.null]]
       members.append(JSONMember("authors", random.pick(authors)))
     }
-    return ObservedRequest(form: .history, query: members)
+    return OracleRequest(form: .history, query: members)
   }
 }

@@ -1,7 +1,7 @@
 import JSON
 
 /// An observed request, as a client sends it and as a fetch of the same result.
-struct ObservedRequest {
+struct OracleRequest {
   /// The shape of the request and of its result.
   enum Form {
     /// Objects by ID.
@@ -81,7 +81,7 @@ struct ObservedRequest {
   }
 
   /// The same request in mode `signal`.
-  var signal: ObservedRequest {
+  var signal: OracleRequest {
     var signal = self
     signal.mode = .signal
     signal.hasBefore = false
