@@ -123,7 +123,7 @@ let package = Package(
 
     .module(
       "CordialService",
-      designs: ["Observing"],
+      designs: ["LiveQueries"],
       uses: [
         "CordialValues", "Interruptions", "JSON", "ObjectModel", "PersistentHistory",
         "PersistentStore", "Spotlight", "Subscriptions", "JSONRPC", "CordialProtocol",

@@ -91,6 +91,11 @@ package struct Limits: Sendable {
 
   package init() {}
 
+  /// The size of a piece of a long response, in bytes.
+  ///
+  /// The size is a compromise: large pieces take few system calls, small pieces reuse freed memory.
+  static let pieceBytes = 1 << 18
+
   /// The length of the updates in one part; the rest of the part is for its positions.
   var fragmentBytesMax: Int { partBytesMax - min(partBytesMax / 2, 512) }
 

@@ -30,7 +30,7 @@ private enum FolderNames {
   static func declared(_ file: TextFile) -> [String] {
     file.code.compactMap { line in
       line.prefixMatch(
-        of: /(?:package |public |final |indirect )*(?:struct|class|enum|protocol|typealias) (\w+)/
+        of: /(?:package |public |final |indirect )*(?:struct|class|enum|protocol|typealias|actor) (\w+)/
       ).map { String($0.1) }
     }
   }
@@ -44,6 +44,33 @@ private enum FolderNames {
       }
     }
     return words
+  }
+}
+
+@Suite struct `The wall around live queries` {
+  private static let folder = "Sources/CordialService/LiveQueries/"
+  /// The types of the rest of the service that the folder may name.
+  private static let known: Set<String> = ["Limits", "HistoryEncoder", "EntityNames"]
+
+  @Test func `the folder knows neither connections nor the index`() {
+    let service = Repository.sources.filter { $0.path.hasPrefix("Sources/CordialService/") }
+    let files = service.filter { $0.path.hasPrefix(Self.folder) }
+    let rest = service.filter { !$0.path.hasPrefix(Self.folder) }
+    #expect(files.count > 20)
+    let own = Set(files.flatMap(FolderNames.declared))
+    let foreign = Set(rest.flatMap(FolderNames.declared)).subtracting(own)
+    #expect(foreign.isSuperset(of: Self.known.union(["Service", "Session", "Request"])))
+    var named: Set<String> = []
+    for file in files {
+      for module in ["Spotlight", "Logging", "Transport"] {
+        #expect(!file.code.contains { $0.hasSuffix("import \(module)") }, "\(file.path)")
+      }
+      for (word, line) in FolderNames.words(file) where foreign.contains(word) {
+        named.insert(word)
+        #expect(Self.known.contains(word), "\(file.path):\(line) names \(word)")
+      }
+    }
+    #expect(named == Self.known)
   }
 }
 

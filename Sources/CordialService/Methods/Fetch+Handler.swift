@@ -57,7 +57,7 @@ extension Service {
             try call.checkDeterminism(in: snapshot, of: "fetch: asOf")
             var writer = JSONWriter(
               reserving: 4096,
-              pieceBytes: Self.pieceBytes,
+              pieceBytes: Limits.pieceBytes,
               meter: request.share
             )
             MessageWriter.beginResult(request.id, &writer)

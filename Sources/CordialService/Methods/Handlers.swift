@@ -115,11 +115,6 @@ extension Service {
     },
   ]
 
-  /// The size of a piece of a long response, in bytes.
-  ///
-  /// The size is a compromise: large pieces take few system calls, small pieces reuse freed memory.
-  static let pieceBytes = 1 << 18
-
   /// Returns the params of a fetch with the names of stored requests and selections replaced.
   nonisolated func expanded(_ params: JSONValue) throws(RPCError) -> JSONValue {
     let model = store.model
@@ -153,7 +148,7 @@ extension Service {
     snapshot(for: request) { snapshot in
       var writer = JSONWriter(
         reserving: 4096,
-        pieceBytes: Self.pieceBytes,
+        pieceBytes: Limits.pieceBytes,
         meter: request.share
       )
       MessageWriter.beginResult(request.id, &writer)

@@ -55,7 +55,7 @@ extension Service {
         guard let (observation, costs) = observations[subscription.observation] else { return nil }
         return ListedSubscription(
           connection: session.number,
-          name: subscription.name,
+          name: Subscriber(session: session.number, number: subscription.number).name,
           key: subscription.key,
           observation: observation,
           costs: costs

@@ -80,8 +80,7 @@ extension Service {
     let registration = Registration(
       call: call,
       subscriber: Subscriber(session: session.number, number: number),
-      found: found,
-      former: former,
+      former: former?.live,
       since: since,
       id: request.id,
       share: request.share,
@@ -104,7 +103,7 @@ extension Service {
           call.identity,
           at: observing.isStepping ? nil : observing.position
         ) : nil,
-      added: addedKind,
+      added: found.map(HitsQuery.kind) ?? addedKind,
       registry: observing.registry,
       limits: limits
     )

@@ -231,7 +231,7 @@ extension SaveAnswer {
     members += [
       JSONMember("delete", .array(dryRun.deletes.map { .string(text($0)) })),
       JSONMember("update", .array(dryRun.updates.map { .string(text($0)) })),
-      JSONMember("fire", .array(own.map { .string(LiveSubscription.name($0.number)) })),
+      JSONMember("fire", .array(own.map { .string($0.name) })),
       JSONMember("others", .integer(Int64(affected.count - own.count))),
     ]
     writer.raw(",\"dryRun\":")

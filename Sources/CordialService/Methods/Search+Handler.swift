@@ -241,7 +241,7 @@ extension Service {
     withSearch(call, wanted, interruption(of: request)) { answer, index in
       var writer = JSONWriter(
         reserving: 4096,
-        pieceBytes: Self.pieceBytes,
+        pieceBytes: Limits.pieceBytes,
         meter: request.share
       )
       MessageWriter.beginResult(request.id, &writer)

@@ -17,11 +17,6 @@ struct LiveSubscription {
     self.key = key
     self.observation = observation
   }
-
-  /// The name on the wire.
-  var name: String { Self.name(number) }
-
-  static func name(_ number: Int) -> String { "s\(number)" }
 }
 
 /// The subscriptions of one connection, with the position that they share.

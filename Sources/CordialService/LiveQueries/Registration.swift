@@ -56,10 +56,8 @@ struct Registration: Sendable {
   let call: ObserveCall
   /// The connection and the number of the new subscription.
   let subscriber: Subscriber
-  /// What the index found for an observed search; nil for other requests.
-  let found: ObservedSearch?
-  /// What it found at `since`; nil where it does not have the documents of that position.
-  let former: ObservedSearch?
+  /// The result at `since` of a query that follows the index; nil where the index does not have it.
+  let former: (any LiveResult)?
   let since: StoreToken?
   let id: RequestID
   /// The memory of the response.
@@ -83,7 +81,7 @@ struct Registration: Sendable {
     var head = JSONWriter(reserving: 256)
     MessageWriter.beginResult(id, &head)
     head.raw("{\"subscription\":\"")
-    head.raw(string: LiveSubscription.name(subscriber.number))
+    head.raw(string: subscriber.name)
     head.raw("\",\"token\":\"")
     head.raw(string: snapshot.token.description)
     head.raw("\",")
@@ -136,7 +134,7 @@ struct Registration: Sendable {
       return (known, message)
     }
     let request = ObservedRequest(call, subscriber, added)
-    let query = try reader.compile(request, found: found)
+    let query = try reader.compile(request)
     let inclusion = try reader.inclusion(request, query)
     func observation(_ result: any LiveResult) -> Observation {
       Observation(
@@ -188,7 +186,7 @@ struct Registration: Sendable {
     at position: LogPosition,
     _ snapshot: StoreSnapshot
   ) throws -> (any LiveResult)? {
-    guard !query.followsIndex else { return former?.live }
+    guard !query.followsIndex else { return former }
     return try snapshot.earlier(position) { earlier in
       let reader = ResultReader(snapshot: earlier, limits: limits)
       var out = UpdateWriter(isDiscarding: true, meter: share)

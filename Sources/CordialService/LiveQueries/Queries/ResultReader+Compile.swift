@@ -7,16 +7,11 @@ import PersistentStore
 extension ResultReader {
   /// Compiles a request.
   ///
-  /// - Parameters:
-  ///   - request: The request.
-  ///   - found: What the index found, for a search.
+  /// - Parameter request: The request.
   /// - Returns: The query.
   /// - Throws: `unknownEntity`, `unknownProperty`, `predicateInvalid`, `invalidIdentifier` or
   ///   `invalidRequest`.
-  func compile(
-    _ request: ObservedRequest,
-    found: ObservedSearch? = nil
-  ) throws -> any LiveQuery {
+  func compile(_ request: ObservedRequest) throws -> any LiveQuery {
     if let query = try request.added?(request, self) { return query }
     switch request.target {
     case .ids(let ids, let fetch):
@@ -34,10 +29,7 @@ extension ResultReader {
       _ = try call.entities.map { try EntityNames.loggedNumbers($0, in: snapshot.model) }
       return HistoryQuery(call: call)
     case .search:
-      guard let found else {
-        throw StoreError(.internalError, "An observed search has no result of the index")
-      }
-      return HitsQuery(found: found)
+      throw StoreError(.internalError, "An observed search has no result of the index")
     }
   }
 

@@ -12,6 +12,9 @@ struct HitsQuery: LiveQuery {
   /// What the index found.
   let found: ObservedSearch
 
+  /// Makes the query of a search.
+  static func kind(_ found: ObservedSearch) -> AddedKind { { _, _ in HitsQuery(found: found) } }
+
   var matching: Matching { .sql }
   var followsIndex: Bool { true }
 

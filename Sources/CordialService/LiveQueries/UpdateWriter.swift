@@ -45,7 +45,7 @@ package struct UpdateWriter {
     self.bytesMax = bytesMax
     self.isDiscarding = isDiscarding
     self.meter = meter
-    writer = JSONWriter(reserving: 256, pieceBytes: Service.pieceBytes, meter: meter)
+    writer = JSONWriter(reserving: 256, pieceBytes: Limits.pieceBytes, meter: meter)
   }
 
   /// A writer for an update that has no receiver.
@@ -84,7 +84,10 @@ package struct UpdateWriter {
   }
 
   /// Writes members inside an object.
-  package mutating func object(_ name: StaticString, _ body: (inout UpdateWriter) throws -> Void) throws {
+  package mutating func object(
+    _ name: StaticString,
+    _ body: (inout UpdateWriter) throws -> Void
+  ) throws {
     outer = name
     beginOuter()
     try body(&self)
@@ -136,7 +139,7 @@ package struct UpdateWriter {
 
   private mutating func append(_ rows: [UpdateFragment.Row]) {
     begun.append(MessageBytes(writer))
-    writer = JSONWriter(reserving: 256, pieceBytes: Service.pieceBytes, meter: meter)
+    writer = JSONWriter(reserving: 256, pieceBytes: Limits.pieceBytes, meter: meter)
     begun.append(rows)
   }
 
@@ -172,7 +175,7 @@ package struct UpdateWriter {
     begun.append(MessageBytes(writer))
     finished.append(begun)
     begun = UpdateFragment()
-    writer = JSONWriter(reserving: 256, pieceBytes: Service.pieceBytes, meter: meter)
+    writer = JSONWriter(reserving: 256, pieceBytes: Limits.pieceBytes, meter: meter)
     isEmptyFragment = true
     if outer != nil { beginOuter() }
     if list != nil {

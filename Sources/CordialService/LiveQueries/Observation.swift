@@ -67,6 +67,9 @@ struct Subscriber: Sendable, Hashable, Comparable {
   /// The number of the subscription within its session.
   let number: Int
 
+  /// The name on the wire.
+  var name: String { "s\(number)" }
+
   static func < (first: Subscriber, second: Subscriber) -> Bool {
     (first.session, first.number) < (second.session, second.number)
   }
