@@ -28,10 +28,10 @@ private struct StoreFolder: Sendable, CustomTestStringConvertible {
 private enum FolderNames {
   /// Returns the types at the top level of a file that other files can use.
   static func declared(_ file: TextFile) -> [String] {
-    file.code.compactMap { line in
-      line.prefixMatch(
-        of: /(?:package |public |final |indirect )*(?:struct|class|enum|protocol|typealias|actor) (\w+)/
-      ).map { String($0.1) }
+    let kinds = /(?:package |public |final |indirect )*(?:struct|class|enum|protocol|actor) (\w+)/
+    let alias = /(?:package |public )*typealias (\w+)/
+    return file.code.compactMap { line in
+      (line.prefixMatch(of: kinds)?.1 ?? line.prefixMatch(of: alias)?.1).map { String($0) }
     }
   }
 
