@@ -21,6 +21,7 @@ static int distance(
   if (result != SQLITE_OK) return result;
   int64_t best = 0;
   while (column >= 0 && otherColumn >= 0) {
+    if (offset < 0 || otherOffset < 0) return SQLITE_CORRUPT_VTAB;
     bool isAfter = otherColumn > column || (otherColumn == column && otherOffset >= offset);
     if (column == otherColumn) {
       // The offsets of a damaged index may be of any size.

@@ -100,6 +100,8 @@ static inline int scoring_places(
   int result = api->xPhraseFirst(context, phrase, &at, &column, &offset);
   if (result != SQLITE_OK) return result;
   for (; column >= 0; api->xPhraseNext(context, &at, &column, &offset)) {
+    // The tables of FTS5 read this damage as the first place.
+    if (offset < 0) return SQLITE_CORRUPT_VTAB;
     places++;
     if (column < search->columnCount) sum += weights[column];
     if (column == title->column) title_add(title, api->xPhraseSize(context, phrase), offset);

@@ -150,7 +150,15 @@ import Testing
       // Some of the answers were given before the comparison found the damage.
       let again = try isEqual ? answers : Self.answers(client)
       let isHidden = differences.isEmpty && again != sound.answers
-      #expect(!isHidden, "\(damage): an answer differs, and nothing is reported")
+      let difference = zip(again, sound.answers).first { $0 != $1 }
+      #expect(
+        !isHidden,
+        """
+        \(damage): an answer differs, and nothing is reported
+        \(difference?.0.text ?? "")
+        \(difference?.1.text ?? "")
+        """
+      )
       guard !differences.isEmpty else { continue }
       outcome.isShown = true
       _ = try client.call("index/rebuild", "{}")
@@ -322,7 +330,8 @@ import Testing
   @Test func `answers correctly or is repaired, whatever bytes are changed`() async throws {
     try await onOwnThread {
       let sound = try Self.sound()
-      let seeds = Seeds.first(30, and: [5044, 25_232])
+      // The changes of the last two make places of words negative.
+      let seeds = Seeds.first(30, and: [5044, 25_232, 215_879, 215_972])
       var counts = (rebuilt: 0, shown: 0)
       for seed in seeds {
         var random = SplitMix64(seed: seed)
