@@ -31,10 +31,10 @@ extension Service {
 
   /// Updates the lifecycle after `initialize`.
   ///
-  /// After a failure in header framing, the requests that wait for the handshake are refused.
+  /// After a failure where a handshake is needed, the requests that wait for it are refused.
   private func initializeEnded(_ session: Session, succeeded: Bool) {
     session.lifecycle.initializeEnded(succeeded: succeeded)
-    guard !succeeded, session.connection.framing == .header else { return }
+    guard !succeeded, session.connection.dialect.needsHandshake else { return }
     let error = RPCError(.serverNotInitialized, "initialize comes first, but it failed")
     for waiting in session.queue.cancelAll() { end(waiting, error, session) }
   }
@@ -47,12 +47,12 @@ extension Service {
   }
 
   func answer(
-    _ error: [UInt8],
+    _ response: [UInt8],
     at slot: Int,
     of method: Method? = nil,
     _ session: Session
   ) {
-    answer(MessageBytes(error), at: slot, of: method, session)
+    answer(MessageBytes(response), at: slot, of: method, session)
   }
 
   func answer(
@@ -88,7 +88,7 @@ extension Service {
     guard session.queue.isEmpty, !session.observed.isUpdating, session.observed.parts.isEmpty else {
       return
     }
-    let isAbrupt = session.connection.framing == .header && !session.lifecycle.isShutDown
+    let isAbrupt = session.connection.dialect.needsShutdown && !session.lifecycle.isShutDown
     session.phase.drained(exitCode: isAbrupt ? 1 : 0)
   }
 

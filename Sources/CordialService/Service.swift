@@ -167,12 +167,14 @@ package actor Service {
   /// - Parameters:
   ///   - sink: The destination of the session's bytes.
   ///   - framing: The framing, or nil to detect it from the first bytes.
+  ///   - dialects: The dialects by which the peer may speak, one for each framing.
   ///   - closesOnUnknownFraming: Whether bytes of unknown framing close the connection, as on a
   ///     socket.
   /// - Returns: The number of the session, or nil if the service refused it and closed the sink.
   package func connect(
     _ sink: any ByteSink,
     framing: Framing?,
+    dialects: [Dialect] = Dialect.all,
     closesOnUnknownFraming: Bool
   ) -> Int? {
     guard stopping == nil, !hasStopped else {
@@ -199,6 +201,7 @@ package actor Service {
       sink: sink,
       connection: Connection(
         framing: framing,
+        dialects: dialects,
         limits: limits.connection,
         closesOnUnknownFraming: closesOnUnknownFraming,
         account: account
@@ -308,10 +311,13 @@ package actor Service {
 
   private func handle(_ message: Message, bytes: Int, _ session: Session) {
     // The lifecycle decides by its state before this message, and then changes the state.
-    let admission = session.lifecycle.admit(message, framing: session.connection.framing)
+    let admission = session.lifecycle.admit(message, session.connection.dialect)
     switch (admission, message) {
     case (.dispatch, .request(let id, let method, let params)):
       dispatch(id, method, params, bytes: bytes, at: session.answers.take(), session)
+    case (.answer(let result), .request(let id, _, _)):
+      let response = MessageWriter.result(id, Array(result.text.utf8))
+      answer(response, at: session.answers.take(), session)
     case (.reject(let error), .request(let id, _, _)):
       answer(MessageWriter.error(id, error), at: session.answers.take(), session)
     case (.dispatch, .notification(let method, let params)):
@@ -333,7 +339,9 @@ package actor Service {
       case .invalid(let error): parts.append(MessageBytes(MessageWriter.error(.null, error)))
       case .message(.request(let id, let method, let params)):
         let message = Message.request(id: id, method: method, params: params)
-        switch session.lifecycle.admit(message, framing: session.connection.framing) {
+        switch session.lifecycle.admit(message, session.connection.dialect) {
+        case .answer(let result):
+          parts.append(MessageBytes(MessageWriter.result(id, Array(result.text.utf8))))
         case .reject(let error): parts.append(MessageBytes(MessageWriter.error(id, error)))
         default:
           admitted.append(message)
@@ -361,8 +369,7 @@ package actor Service {
   }
 
   private func notified(_ method: String, _ params: JSONValue, _ session: Session) {
-    guard method == CancelNotification.method.name, let id = params["id"].flatMap(RequestID.init)
-    else { return }
+    guard let id = session.connection.dialect.cancelled(method, params) else { return }
     guard let request = session.queue.cancel(id) else {
       session.running.cancel(id)
       return store.endStoppedSaves()

@@ -56,6 +56,7 @@ package struct Connection {
     package static let valuesMaxDefault = 5_000_000
   }
 
+  private let dialects: [Dialect]
   private let reader: FrameReader
   private var frames: FrameDecoder
   /// Whether `close` was reported; no event follows it.
@@ -65,16 +66,21 @@ package struct Connection {
   ///
   /// - Parameters:
   ///   - framing: The framing if it is known in advance, otherwise nil.
+  ///   - dialects: The dialects by which the peer may speak, one for each framing.
   ///   - limits: The limits of the connection's messages.
   ///   - closesOnUnknownFraming: Whether bytes of no framing end the connection, as on a socket.
   ///   - account: Counts the memory of the connection's messages; nil for no common bound.
   package init(
     framing: Framing? = nil,
+    dialects: [Dialect] = Dialect.all,
     limits: Limits,
     closesOnUnknownFraming: Bool,
     account: ByteBudget.Account? = nil
   ) {
+    self.dialects = dialects
+    dialect = Self.dialect(of: framing ?? .line, dialects)
     reader = FrameReader(
+      dialects: dialects,
       limits: limits,
       closesOnUnknownFraming: closesOnUnknownFraming,
       account: account
@@ -89,6 +95,13 @@ package struct Connection {
   /// The peer's framing; `line` until the first bytes choose it.
   package var framing: Framing { frames.framing ?? .line }
 
+  /// The peer's dialect; that of lines until the first bytes choose it.
+  package private(set) var dialect: Dialect
+
+  private static func dialect(of framing: Framing, _ dialects: [Dialect]) -> Dialect {
+    dialects.first { $0.framing == framing } ?? .lines
+  }
+
   /// Receives bytes and reports the events that they complete.
   ///
   /// - Parameters:
@@ -99,6 +112,7 @@ package struct Connection {
     var found: [ConnectionEvent] = []
     let reader = reader
     frames.receive(bytes) { event, frame in found += reader.events(for: event, frame) }
+    if framing != dialect.framing { dialect = Self.dialect(of: framing, dialects) }
     self.report(found, emit)
   }
 
@@ -130,6 +144,7 @@ package struct Connection {
 
 /// A reader of the messages in frames.
 private struct FrameReader: Sendable {
+  let dialects: [Dialect]
   let limits: Connection.Limits
   let closesOnUnknownFraming: Bool
   let account: ByteBudget.Account?
@@ -204,7 +219,7 @@ private struct FrameReader: Sendable {
     _ elements: [JSONValue],
     _ framing: Framing
   ) throws(RPCError) -> [BatchElement] {
-    guard framing == .line else {
+    guard dialects.contains(where: { $0.framing == framing && $0.allowsBatches }) else {
       throw RPCError(.invalidRequest, "Batches are for line framing; LSP's base protocol has none")
     }
     guard !elements.isEmpty else { throw RPCError(.invalidRequest, "A batch is not empty") }

@@ -1,14 +1,19 @@
-/// The state of a connection between its first message and its end, as in LSP's base protocol.
+package import JSON
+
+/// The state of a connection between its first message and its end, as its dialect has it.
 ///
 /// Transitions:
 /// - `new` to `initializing` when `initialize` is admitted.
 /// - `initializing` to `ready` when `initialize` succeeds, back to `new` when it fails.
-/// - `initializing`, `ready`, and in line framing `new`, to `shutDown` when `shutdown` is admitted.
+/// - `initializing`, `ready`, and without a handshake `new`, to `shutDown` when `shutdown` is
+///   admitted.
 /// - Every state to `exited` at `exit`.
 package struct Lifecycle: Sendable {
   /// The decision about a message.
   package enum Admission: Sendable, Equatable {
     case dispatch
+    /// The dialect has the result.
+    case answer(JSONValue)
     case reject(RPCError)
     case drop
     /// The end of the connection, with the exit code of a stdio process.
@@ -29,6 +34,8 @@ package struct Lifecycle: Sendable {
   /// Whether `shutdown` was admitted.
   package var isShutDown: Bool { state == .shutDown }
 
+  private var hasEnded: Bool { state == .shutDown || state == .exited }
+
   /// Records the result of `initialize`; a client may send a failed one again.
   package mutating func initializeEnded(succeeded: Bool) {
     if succeeded { isInitialized = true }
@@ -39,29 +46,32 @@ package struct Lifecycle: Sendable {
   ///
   /// - Parameters:
   ///   - message: The message.
-  ///   - framing: The connection's framing; lines need no handshake.
+  ///   - dialect: The connection's dialect.
   /// - Returns: The decision.
-  package mutating func admit(_ message: Message, framing: Framing) -> Admission {
+  package mutating func admit(_ message: Message, _ dialect: Dialect) -> Admission {
     switch message {
     case .response: return .drop
-    case .notification(let method, _): return admit(notification: method, framing)
-    case .request(_, let method, _): return admit(request: method, framing)
+    case .notification(let method, _): return admit(notification: method, dialect)
+    case .request(_, let method, _): return admit(request: method, dialect)
     }
   }
 
-  private mutating func admit(notification method: String, _ framing: Framing) -> Admission {
-    if method == "exit" {
+  private mutating func admit(notification method: String, _ dialect: Dialect) -> Admission {
+    if method == dialect.exit {
       defer { state = .exited }
       return .exit(code: state == .shutDown ? 0 : 1)
     }
     switch state {
-    case .new: return framing == .line ? .dispatch : .drop
+    case .new: return dialect.needsHandshake ? .drop : .dispatch
     case .initializing, .ready: return .dispatch
     case .shutDown, .exited: return .drop
     }
   }
 
-  private mutating func admit(request method: String, _ framing: Framing) -> Admission {
+  private mutating func admit(request method: String, _ dialect: Dialect) -> Admission {
+    if !dialect.results.isEmpty, let result = dialect.results[method], !hasEnded {
+      return .answer(result)
+    }
     switch state {
     case .shutDown, .exited:
       return .reject(
@@ -76,11 +86,11 @@ package struct Lifecycle: Sendable {
         state = .initializing
         return .dispatch
       }
-      guard framing == .line else {
+      guard !dialect.needsHandshake else {
         return .reject(RPCError(.serverNotInitialized, "initialize comes first"))
       }
     }
-    if method == "shutdown" { state = .shutDown }
+    if method == dialect.shutdown { state = .shutDown }
     return .dispatch
   }
 }

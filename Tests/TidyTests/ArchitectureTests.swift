@@ -181,6 +181,16 @@ private struct ModuleRow {
     }
   }
 
+  @Test func `what depends on a protocol asks the dialect`() {
+    let asking = Repository.sources.filter { file in
+      file.path.hasPrefix("Sources/CordialService/")
+        && file.code.contains { $0.contains(/framing [!=]= \.|case \.(?:line|header)\b/) }
+    }
+    #expect(asking.map(\.path) == [])
+    let known = files(with: ".needsHandshake", in: "Sources/CordialService/")
+    #expect(!known.isEmpty)
+  }
+
   @Test func `a follower of the log is a type and a line`() {
     let conforming = files(with: ": LogFollower")
     #expect(

@@ -61,8 +61,8 @@ final class Session {
     self.account = account
   }
 
-  /// Whether responses keep the order of requests: in line framing, until `initialize` succeeds.
-  var answersInOrder: Bool { connection.framing == .line && !lifecycle.isInitialized }
+  /// Whether responses keep the order of requests.
+  var answersInOrder: Bool { !lifecycle.isInitialized && connection.dialect.keepsOrder }
 
   /// The turn in which requests started last, and their number in it.
   private var starts = (turn: -1, count: 0)

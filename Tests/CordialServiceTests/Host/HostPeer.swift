@@ -21,11 +21,11 @@ final class HostPeer {
   private(set) var lastID = 0
 
   /// Opens a session.
-  init(_ host: ServiceHost, framing: Framing = .line) {
+  init(_ host: ServiceHost, framing: Framing = .line, dialects: [Dialect] = Dialect.all) {
     self.host = host
     self.framing = framing
     service = host.service
-    session = host.connect(framing: framing)
+    session = host.connect(framing: framing, dialects: dialects)
     splitter = MessageSplitter(framing: framing)
   }
 

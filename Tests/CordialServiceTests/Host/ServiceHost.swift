@@ -123,15 +123,22 @@ final class ServiceHost {
   /// - Parameters:
   ///   - sink: The sink. The service calls it on the test's thread.
   ///   - framing: The framing; nil to detect it from the first bytes.
+  ///   - dialects: The dialects by which the peer may speak.
   ///   - closesOnUnknownFraming: Whether bytes of unknown framing close the connection.
   /// - Returns: The session number; nil when the service refused the connection.
   func connect(
     _ sink: any ByteSink,
     framing: Framing? = nil,
+    dialects: [Dialect] = Dialect.all,
     closesOnUnknownFraming: Bool = false
   ) -> Int? {
     enter {
-      $0.connect(sink, framing: framing, closesOnUnknownFraming: closesOnUnknownFraming)
+      $0.connect(
+        sink,
+        framing: framing,
+        dialects: dialects,
+        closesOnUnknownFraming: closesOnUnknownFraming
+      )
     }
   }
 
@@ -141,6 +148,7 @@ final class ServiceHost {
   /// does.
   func connect(
     framing: Framing? = nil,
+    dialects: [Dialect] = Dialect.all,
     closesOnUnknownFraming: Bool = false
   ) -> HostSession {
     let session = Shared<Int>()
@@ -151,7 +159,12 @@ final class ServiceHost {
         service.assumeIsolated { $0.disconnected(session: number) }
       }
     })
-    let number = connect(sink, framing: framing, closesOnUnknownFraming: closesOnUnknownFraming)
+    let number = connect(
+      sink,
+      framing: framing,
+      dialects: dialects,
+      closesOnUnknownFraming: closesOnUnknownFraming
+    )
     session.value = number
     return HostSession(number: number, sink: sink)
   }

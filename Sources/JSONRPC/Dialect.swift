@@ -1,0 +1,91 @@
+package import JSON
+
+/// What a protocol says about its connections: framing, handshake, order, batches, cancellation and
+/// the end.
+///
+/// A further protocol is a file with such a value, and the line that chooses it. It is a class
+/// because every message asks it.
+package final class Dialect: Sendable {
+  package let framing: Framing
+  /// Whether `initialize` comes first: until it succeeds, other requests are refused, and
+  /// notifications are dropped.
+  package let needsHandshake: Bool
+  /// Whether responses keep the order of the requests until `initialize` succeeds.
+  package let keepsOrder: Bool
+  /// Whether several messages may come as one array.
+  package let allowsBatches: Bool
+  /// The request after which only `exit` may follow; nil for none.
+  package let shutdown: String?
+  /// The notification that ends the connection; nil for none.
+  package let exit: String?
+  /// Whether a peer that ends the connection without `shutdown` has failed.
+  package let needsShutdown: Bool
+  /// The notification that cancels a request, and the member of its params that has the ID.
+  package let cancellation: Cancellation
+  /// The requests that the protocol adds to those of the service, with their results; they are
+  /// answered before the handshake too.
+  package let results: [String: JSONValue]
+
+  /// How a request is cancelled.
+  package struct Cancellation: Sendable {
+    package let method: String
+    package let member: String
+
+    package init(method: String, member: String) {
+      self.method = method
+      self.member = member
+    }
+  }
+
+  package init(
+    framing: Framing,
+    needsHandshake: Bool,
+    keepsOrder: Bool,
+    allowsBatches: Bool,
+    shutdown: String? = "shutdown",
+    exit: String? = "exit",
+    needsShutdown: Bool,
+    cancellation: Cancellation = Cancellation(method: "$/cancelRequest", member: "id"),
+    results: [String: JSONValue] = [:]
+  ) {
+    self.framing = framing
+    self.needsHandshake = needsHandshake
+    self.keepsOrder = keepsOrder
+    self.allowsBatches = allowsBatches
+    self.shutdown = shutdown
+    self.exit = exit
+    self.needsShutdown = needsShutdown
+    self.cancellation = cancellation
+    self.results = results
+  }
+
+  /// Returns the ID of the request that a notification cancels; nil for every other one.
+  package func cancelled(_ method: String, _ params: JSONValue) -> RequestID? {
+    guard method == cancellation.method else { return nil }
+    return params[cancellation.member].flatMap(RequestID.init)
+  }
+}
+
+extension Dialect {
+  /// One message on each line, as scripts send them: no handshake is needed, and responses come in
+  /// the order of the requests.
+  package static let lines = Dialect(
+    framing: .line,
+    needsHandshake: false,
+    keepsOrder: true,
+    allowsBatches: true,
+    needsShutdown: false
+  )
+
+  /// The base protocol of LSP, as editors speak it.
+  package static let languageServer = Dialect(
+    framing: .header,
+    needsHandshake: true,
+    keepsOrder: false,
+    allowsBatches: false,
+    needsShutdown: true
+  )
+
+  /// The dialects of a connection whose first bytes choose one by its framing.
+  package static let all = [lines, languageServer]
+}
