@@ -145,6 +145,49 @@ private struct ModuleRow {
     )
   }
 
+  /// The requests that the command line needs no command for.
+  private static let withoutCommand: Set<String> = [
+    // The program begins and ends its connections itself, and prints what `rpc.discover` returns.
+    "initialize", "shutdown", "rpc.discover",
+    // The end of `watch` ends its connection.
+    "unobserve",
+  ]
+
+  /// The requests that the client library has no function for.
+  private static let withoutFunction: Set<String> = [
+    "shutdown", "rpc.discover", "observe/flush", "observe/list", "search/explain", "index/status",
+    "index/verify", "index/rebuild", "index/pause", "index/resume", "history/purge",
+    "follower/list", "follower/remove", "status", "store/backup", "store/verify", "store/compact",
+  ]
+
+  @Test func `a method has a clause, a command and a function of the client`() throws {
+    let names = Repository.sources.filter {
+      $0.path.hasPrefix("Sources/CordialProtocol/Requests/")
+    }.flatMap { file in
+      zip(file.lines, file.lines.dropFirst()).compactMap { line, next in
+        line.hasSuffix("Method.request(")
+          ? next.firstMatch(of: /"([^"]+)"/).map { String($0.1) } : nil
+      }
+    }
+    #expect(names.count > 25)
+    let clauses = try #require(TextFile(path: "Protocol/protocol.md")).lines
+    for name in names {
+      #expect(
+        clauses.contains { $0.hasPrefix("**P-") && $0.contains("`\(name)") },
+        "Protocol/protocol.md has no clause about \(name)"
+      )
+    }
+    let withoutCommand = names.filter {
+      files(with: "\"\($0)\"", in: "Sources/CordialCLI/").isEmpty
+    }
+    #expect(Set(withoutCommand) == Self.withoutCommand, "Methods without a command")
+    let withoutFunction = names.filter { files(with: "\"\($0)\"", in: "Sources/Cordial/").isEmpty }
+    #expect(
+      Set(withoutFunction) == Self.withoutFunction,
+      "Methods without a function of the client"
+    )
+  }
+
   /// The names that only `AttributeType` has: `AttributeValue` has no cases of these names.
   @Test func `an attribute type is a codec, a name in the schema and a generator`() {
     let distinguishing = Repository.sources.filter { file in

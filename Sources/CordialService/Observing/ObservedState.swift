@@ -126,6 +126,9 @@ struct ObservedState {
     }
   }
 
+  /// Returns whether the client has a former result of a subscription.
+  func isBehind(_ number: Int) -> Bool { behind.contains(number) }
+
   /// Records that the client has another result of a subscription than the registry.
   ///
   /// - Parameters:

@@ -173,7 +173,9 @@ extension Service {
         {
           guard let body = change.body else { continue }
           updates[session.number, default: []].append((subscriber.number, body))
-        } else {
+        } else if !change.isAligned || change.body != nil
+          || session.observed.isBehind(subscriber.number)
+        {
           let kept = former ?? KeptResult(change.former, budget)
           former = kept
           session.observed.fallBehind(subscriber.number, with: kept, at: step.from)
