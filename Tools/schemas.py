@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Checks with the jsonschema library that Protocol/openrpc.json describes what is sent.
 
-It validates the example of each method, and every response and notification of the transcripts.
+It validates the example of each method, and every response, error and notification of the
+transcripts.
 It prints each message that does not fit, and the number of messages that do.
 """
 
@@ -35,6 +36,10 @@ def params(method):
 
 
 PARAMS = {name: params(method) for name, method in METHODS.items()}
+ERRORS = {
+    error["code"]: validator(error["x-data"])
+    for error in DOCUMENT["components"]["errors"].values()
+}
 RESULTS = {
     name: validator(method["result"]["schema"])
     for name, method in METHODS.items()
@@ -63,6 +68,8 @@ def received(path):
                 yield PARAMS[message["method"]], message["params"]
             elif "result" in message and methods.get(request) in RESULTS:
                 yield RESULTS[methods[request]], message["result"]
+            elif message.get("error", {}).get("code") in ERRORS:
+                yield ERRORS[message["error"]["code"]], message["error"].get("data", {})
 
 
 def main():

@@ -21,7 +21,10 @@ package enum OpenRPC {
         ErrorName.allCases.map { name in
           JSONMember(
             name.rawValue,
-            ["code": .integer(Int64(name.code)), "message": .string(name.rawValue)]
+            [
+              "code": .integer(Int64(name.code)), "message": .string(name.rawValue),
+              "x-data": name.data.json,
+            ]
           )
         }
       ),
@@ -33,7 +36,7 @@ package enum OpenRPC {
     var known: [String: JSONValue] = [:]
     let used = MethodTable.all.flatMap { method in
       method.params.map(\.schema) + (method.result.map { [$0] } ?? [])
-    }
+    } + ErrorName.allCases.map(\.data)
     for (name, schema) in used.flatMap(\.named) {
       let json = schema.json
       precondition(known[name] == nil || known[name] == json, "Two schemas have the name \(name)")
@@ -72,40 +75,5 @@ package enum OpenRPC {
       "name": .string(field.name), "summary": .string(field.summary),
       "required": .bool(field.isRequired), "schema": field.schema.json,
     ]
-  }
-}
-
-/// The names of Cordial's own errors, with their codes.
-package enum ErrorName: String, Sendable, CaseIterable {
-  case modelInvalid, unknownEntity, unknownProperty, predicateInvalid, modelMismatch
-  case objectNotFound, validationFailed, saveConflict, invalidIdentifier, uniquenessViolation
-  case deleteDenied
-  case historyExpired
-  case unknownSubscription, limitExceeded, timedOut
-  case storeBusy, storeFull, storeCorrupt, storeReadOnly
-
-  /// The code on the wire.
-  package var code: Int {
-    switch self {
-    case .modelInvalid: 1001
-    case .unknownEntity: 1002
-    case .unknownProperty: 1003
-    case .predicateInvalid: 1004
-    case .modelMismatch: 1005
-    case .objectNotFound: 1101
-    case .validationFailed: 1102
-    case .saveConflict: 1103
-    case .invalidIdentifier: 1104
-    case .uniquenessViolation: 1105
-    case .deleteDenied: 1106
-    case .historyExpired: 1201
-    case .unknownSubscription: 1301
-    case .limitExceeded: 1302
-    case .timedOut: 1303
-    case .storeBusy: 1401
-    case .storeFull: 1402
-    case .storeCorrupt: 1403
-    case .storeReadOnly: 1404
-    }
   }
 }

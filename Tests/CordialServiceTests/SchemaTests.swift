@@ -31,6 +31,8 @@ import Testing
           try check(notification: name, message["params"] ?? [:], line)
         } else if let result = message["result"], let schema = id.flatMap({ methods[$0]?.result }) {
           check(schema.mismatch(result), line)
+        } else if let error = message["error"] {
+          check(error: error, line)
         }
       }
     }
@@ -40,6 +42,12 @@ import Testing
     guard !Self.foreign.contains(name) else { return }
     let method = try #require(MethodTable.all.first { $0.name == name }, "\(line)")
     check(Schema.object(method.params).mismatch(params), line)
+  }
+
+  private func check(error: JSONValue, _ line: String) {
+    let code = error["code"]?.integer
+    guard let name = ErrorName.allCases.first(where: { Int64($0.code) == code }) else { return }
+    check(name.data.mismatch(error["data"] ?? [:]), line)
   }
 
   private func check(_ mismatch: Mismatch?, _ line: String) {
