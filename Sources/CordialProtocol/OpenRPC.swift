@@ -34,9 +34,10 @@ package enum OpenRPC {
   /// The schemas with names, by name.
   private static var schemas: JSONValue {
     var known: [String: JSONValue] = [:]
-    let used = MethodTable.all.flatMap { method in
-      method.params.map(\.schema) + (method.result.map { [$0] } ?? [])
-    } + ErrorName.allCases.map(\.data)
+    let used =
+      MethodTable.all.flatMap { method in
+        method.params.map(\.schema) + (method.result.map { [$0] } ?? [])
+      } + ErrorName.allCases.map(\.data)
     for (name, schema) in used.flatMap(\.named) {
       let json = schema.json
       precondition(known[name] == nil || known[name] == json, "Two schemas have the name \(name)")
