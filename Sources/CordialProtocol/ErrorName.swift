@@ -78,7 +78,8 @@ extension ErrorName {
       ]
     case .objectNotFound, .invalidIdentifier: [Self.id, Self.problems]
     case .validationFailed: [Self.problems]
-    case .saveConflict: [.optional("conflicts", .array(.conflict), "each conflict")]
+    case .saveConflict:
+      [.optional("conflicts", .array(.conflict), "each conflict"), Self.problems]
     case .uniquenessViolation: [Self.id] + ProblemFields.uniqueness + [Self.problems]
     case .deleteDenied: [Self.id] + ProblemFields.denial + [Self.problems]
     case .historyExpired:

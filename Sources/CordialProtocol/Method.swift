@@ -47,6 +47,9 @@ package final class Method: Sendable {
   package let direction: Direction
   /// Whether the method has a response.
   package let isRequest: Bool
+  /// The notification and the request that ends it, of a request that begins notifications; nil for
+  /// others.
+  package let subscription: (notification: String, end: String)?
   package let order: Order
   /// Whether the service limits the time of a request; otherwise only the client does.
   package let hasTimeLimit: Bool
@@ -64,6 +67,7 @@ package final class Method: Sendable {
     summary: String,
     direction: Direction,
     isRequest: Bool,
+    subscription: (notification: String, end: String)? = nil,
     order: Order,
     hasTimeLimit: Bool,
     traits: Traits,
@@ -76,6 +80,7 @@ package final class Method: Sendable {
     self.summary = summary
     self.direction = direction
     self.isRequest = isRequest
+    self.subscription = subscription
     self.order = order
     self.hasTimeLimit = hasTimeLimit
     self.traits = traits
@@ -90,6 +95,7 @@ package final class Method: Sendable {
     _ name: String,
     _ summary: String,
     order: Order,
+    subscription: (notification: String, end: String)? = nil,
     hasTimeLimit: Bool = true,
     traits: Traits = [],
     params: [Field] = [],
@@ -102,6 +108,7 @@ package final class Method: Sendable {
       summary: summary,
       direction: .clientToServer,
       isRequest: true,
+      subscription: subscription,
       order: order,
       hasTimeLimit: hasTimeLimit,
       traits: traits,

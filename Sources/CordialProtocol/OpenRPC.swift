@@ -66,6 +66,17 @@ package enum OpenRPC {
         )
       )
     }
+    if let subscription = method.subscription {
+      members.append(
+        JSONMember(
+          "x-subscription",
+          [
+            "notification": .string(subscription.notification),
+            "end": .string(subscription.end),
+          ]
+        )
+      )
+    }
     members.append(JSONMember("x-direction", .string(method.direction.rawValue)))
     members.append(JSONMember("x-example", method.example))
     return .object(members)

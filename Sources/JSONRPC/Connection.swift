@@ -99,7 +99,7 @@ package struct Connection {
   package private(set) var dialect: Dialect
 
   private static func dialect(of framing: Framing, _ dialects: [Dialect]) -> Dialect {
-    dialects.first { $0.framing == framing } ?? .lines
+    dialects.first { $0.framing == framing } ?? dialects.first ?? .lines
   }
 
   /// Receives bytes and reports the events that they complete.

@@ -56,6 +56,43 @@ import Testing
     }
   }
 
+  /// A change moves a row that the window only keeps as a spare, so that it alters the window in
+  /// nothing, while its client is behind in another result.
+  // Evidence: P-082f, P-085c
+  @Test func `stay right where another request brings them forward`() async throws {
+    try await withHost(model: Self.model) { host in
+      let writer = HostPeer(host)
+      let client = ObservingClient(host)
+      let rows = (1...150).map { #"{"entity":"Item","values":{"n":\#($0),"on":true}}"# }
+      _ = try writer.call("save", #"{"insert":[\#(rows.joined(separator: ","))]}"#)
+      _ = try client.peer.call("initialize", #"{"cordial":{"coalesce":100}}"#)
+      let window: JSONValue = ["entity": "Item", "sort": ["n"], "offset": 100, "limit": 10]
+      let all: JSONValue = ["entity": "Item", "sort": ["n"], "result": "ids"]
+      try client.observe(["fetch": all], key: "all", since: nil)
+      try client.observe(["fetch": window, "mode": "ids"], key: "window", since: nil)
+      // A connection that is ready has each commit examined.
+      _ = try writer.call("observe", #"{"fetch":{"entity":"Item","result":"count"}}"#)
+      func save(_ id: String, _ number: Int) throws {
+        let change = #"{"id":"\#(id)","values":{"n":\#(number)}}"#
+        _ = try writer.call("save", #"{"update":[\#(change)]}"#)
+      }
+      // The first message begins the period.
+      try save("Item/p150", -1)
+      try save("Item/p70", 0)
+      try client.observe(["fetch": ["entity": "Item", "limit": 1]], key: "third", since: nil)
+      // This row enters the window from before it.
+      try save("Item/p1", 103)
+      try host.advance(milliseconds: 100)
+      client.update()
+      #expect(client.problem == nil)
+      let fetch = #"{"entity":"Item","sort":["n"],"offset":100,"limit":10,"result":"ids"}"#
+      let found = try writer.call("fetch", fetch)
+      let expected = ObservedState.normalized(found, mode: "ids")
+      let state = client.live.first { $0.request["key"] == "window" || $0.request["mode"] == "ids" }
+      #expect(state?.state == expected)
+    }
+  }
+
   // Evidence: P-082i
   @Test(arguments: [
     (#"{"insert":[{"entity":"Item","values":{"n":0,"on":true}}]}"#, "SELF", "TRUEPREDICATE"),

@@ -46,6 +46,7 @@ package struct ObserveCall: Call {
     "observe",
     "Returns a result, then reports the changes of that result.",
     order: .alone,
+    subscription: (ChangesNotification.method.name, UnobserveCall.method.name),
     traits: [.isScripted, .endsSearchOfKey],
     params: [
       .optional("ids", .array(.wrappedID), "the objects to observe"),

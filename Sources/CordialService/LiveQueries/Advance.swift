@@ -9,8 +9,8 @@ import Subscriptions
 /// What brings results of observed requests, and the clients that have them, from their positions
 /// to a snapshot.
 ///
-/// Steps, registrations, flushes, connections that have missed updates and requests that are read
-/// alone all use it. It reads the changes since a position once, for all results of that position.
+/// Steps, registrations, flushes, clients that are behind and requests that are read alone all use
+/// it. It reads the changes since a position once, for all results of that position.
 struct Advance {
   /// The changes between a position and the snapshot.
   final class Span {

@@ -67,6 +67,8 @@ struct Registration: Sendable {
   let known: Observation?
   /// A kind of query beside those of this module; nil for none.
   let added: AddedKind?
+  /// Makes the query of a request whose result the index has found; nil for other requests.
+  let found: AddedKind?
   let registry: SubscriptionRegistry
   let limits: Limits
 
@@ -134,14 +136,14 @@ struct Registration: Sendable {
       return (known, message)
     }
     let request = ObservedRequest(call, subscriber, added)
-    let query = try reader.compile(request)
+    let query = try found?(request, reader) ?? reader.compile(request)
     let inclusion = try reader.inclusion(request, query)
     func observation(_ result: any LiveResult) -> Observation {
       Observation(
         request: request,
         result: result,
         modelHash: snapshot.model.hash,
-        // A search reads no references itself.
+        // What the index has found is never compiled again.
         mayDangle: snapshot.mayDangle || query.followsIndex,
         inclusion: inclusion,
         position: snapshot.head.position
@@ -174,7 +176,11 @@ struct Registration: Sendable {
       switch try observation.result.update(from: old, nil, isLimited: true, builder) {
       case .same: return (observation, Self.resumed(nil))
       case .difference(let body): return (observation, Self.resumed(body))
-      case .larger: return try anew(.larger)
+      case .larger:
+        let message = try whole(request, .larger) { out in
+          try observation.result.write(request, reader, to: &out)
+        }
+        return (observation, message)
       }
     }
   }

@@ -103,7 +103,8 @@ extension Service {
           call.identity,
           at: observing.isStepping ? nil : observing.position
         ) : nil,
-      added: found.map(HitsQuery.kind) ?? addedKind,
+      added: addedKind,
+      found: found.map(HitsQuery.kind),
       registry: observing.registry,
       limits: limits
     )

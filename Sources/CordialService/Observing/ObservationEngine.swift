@@ -23,7 +23,7 @@ struct ObservationEngine {
   var afterSearches: [@Sendable (isolated Service) -> Void] = []
   /// Whether a timer will forget the results of observations that have ended.
   var forgetsRecent = false
-  /// The connections that have missed updates, or have parts or ends to send.
+  /// The connections whose clients are behind, or have parts or ends to receive.
   var withNews: Set<Int> = []
   /// The last commit of each author.
   private var lastCommits: [String?: Int64] = [:]

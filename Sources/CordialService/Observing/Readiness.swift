@@ -8,7 +8,7 @@ import JSONRPC
 /// | the wait | what ends it |
 /// |---|---|
 /// | `subscription` | an `observe` |
-/// | `nothing` | the connection ends |
+/// | `ended` | – |
 /// | `memory` | messages that the process has sent, or that were dropped |
 /// | `peer` | the peer accepts bytes |
 /// | `update` | the end of a step, a registration or a flush (`endUpdate`) |
@@ -16,12 +16,12 @@ import JSONRPC
 /// | `period` | the timer of the period of coalescing |
 /// | `readAlone` | the end of the read (`record`) |
 /// | `ownSave` | the response to the connection's save |
-enum Readiness: Hashable, CaseIterable {
+enum Readiness {
   case ready
   /// The connection has no subscriptions.
   case subscription
   /// The connection ends, and sends no notifications any more.
-  case nothing
+  case ended
   /// The messages of all connections use the memory of the process.
   case memory
   /// The peer does not read, or has not read a response that comes first.
@@ -43,7 +43,7 @@ extension Service {
   func readiness(_ session: Session) -> Readiness {
     let observed = session.observed
     if observed.position == nil { return .subscription }
-    if !session.phase.sends { return .nothing }
+    if !session.phase.sends { return .ended }
     if budget.bytes >= budget.bytesMax { return .memory }
     if !session.acceptsNotifications { return .peer }
     if observed.isUpdating { return .update }

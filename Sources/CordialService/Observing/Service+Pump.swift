@@ -162,10 +162,13 @@ extension Service {
       }
     )
     var updates: [Int: [(number: Int, body: UpdateBody)]] = [:]
+    /// The former results that clients with other positions need, although they differ in nothing.
+    var equal: [(subscribers: [Subscriber], former: any LiveResult)] = []
     for change in outcome.changes {
       // A step changes no result of a search.
       let subscribers = change.isOfSearch ? [] : registry.subscribers(of: change.number)
       var former: KeptResult?
+      var unchanged: [Subscriber] = []
       for subscriber in subscribers where !caughtUp.contains(subscriber.session) {
         guard let session = sessions[subscriber.session] else { continue }
         if change.isAligned, session.observed.behindAt == nil,
@@ -173,9 +176,11 @@ extension Service {
         {
           guard let body = change.body else { continue }
           updates[session.number, default: []].append((subscriber.number, body))
-        } else if !change.isAligned || change.body != nil
-          || session.observed.isBehind(subscriber.number)
+        } else if change.isAligned, change.body == nil,
+          !session.observed.isBehind(subscriber.number)
         {
+          unchanged.append(subscriber)
+        } else {
           let kept = former ?? KeptResult(change.former, budget)
           former = kept
           session.observed.fallBehind(subscriber.number, with: kept, at: step.from)
@@ -183,10 +188,12 @@ extension Service {
           observing.withNews.insert(session.number)
         }
       }
+      if !unchanged.isEmpty { equal.append((unchanged, change.former)) }
       registry.update(change.observation, change.number, at: outcome.position)
       registry.add(change.costs, to: change.number)
     }
     registry.advance(to: outcome.position)
+    for (subscribers, former) in equal { keep(former, for: subscribers, at: step.from) }
     for client in outcome.caughtUp where caughtUp.contains(client.session) {
       guard let session = sessions[client.session] else { continue }
       session.observed.catchUp()
@@ -207,6 +214,26 @@ extension Service {
     }
     catchUpOthers()
     reportAuthors(outcome)
+  }
+
+  /// Has clients keep a former result that is equal for them, where they are behind in others.
+  ///
+  /// Results that are equal may differ in what clients do not see, as the spare rows of a window.
+  /// The changes since a client's position lead from all of its results, and from no later one.
+  private func keep(
+    _ former: any LiveResult,
+    for subscribers: [Subscriber],
+    at position: LogPosition
+  ) {
+    var kept: KeptResult?
+    for subscriber in subscribers {
+      guard let session = sessions[subscriber.session], session.observed.behindAt != nil else {
+        continue
+      }
+      let result = kept ?? KeptResult(former, budget)
+      kept = result
+      session.observed.fallBehind(subscriber.number, with: result, at: position)
+    }
   }
 
   /// Ends an observation with all its subscriptions.

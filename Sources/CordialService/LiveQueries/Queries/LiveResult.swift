@@ -6,8 +6,8 @@ package import Subscriptions
 
 /// What a kind of live query keeps of its result, as far as updates need it.
 ///
-/// It is a value. A client that is behind keeps a former one, which shares its storage with the
-/// current one until that changes.
+/// It never changes. A client that is behind keeps a former one, which shares its storage with the
+/// next ones as far as they are equal.
 package protocol QueryResult: Sendable {
   /// The number of elements of the whole result.
   var elementCount: Int { get }
