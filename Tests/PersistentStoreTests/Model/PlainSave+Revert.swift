@@ -93,9 +93,11 @@ extension PlainSave {
   private func staying(_ net: [Int: PlainChange], _ later: PlainLaterChanges) -> Set<Int> {
     let inserted = Set(net.filter { $0.value.kind == .insert && state.exists($0.key) }.keys)
     var staying = inserted.filter { later.written[$0]?.isEmpty == false }
-    for (holder, object) in state.objects where !inserted.contains(holder) {
+    for (holder, object) in state.objects {
+      // Of an inserted object, what others wrote makes it stay itself.
       let ones = object.toOnes.filter { name, _ in
-        later.inserted.contains(holder) || later.written[holder]?.contains(name) == true
+        !inserted.contains(holder)
+          && (later.inserted.contains(holder) || later.written[holder]?.contains(name) == true)
       }
       let pairs = object.links.flatMap { name, others in
         others.filter { other in
