@@ -72,7 +72,7 @@ enum ObserveOracle {
 
 @Suite struct `What a client receives` {
   // Evidence: P-086d
-  // In 103, a connection that does not read is told of a change that alters nothing.
+  // In seed 103, a client does not read while its result is read again and stays equal.
   @Test(arguments: Seeds.first(6, and: [103]))
   func `is the same whether memory or SQL matches the changes`(seed: UInt64) async throws {
     func received(_ matchesInMemory: Bool) async throws -> [String] {

@@ -213,7 +213,7 @@ struct Registration: Sendable {
   /// - Parameters:
   ///   - request: The request.
   ///   - why: Why a client starts over that wanted to resume; nil for others.
-  ///   - write: Reads the result and writes its members, which a signal has none of.
+  ///   - write: Reads the result and writes its members; a response in mode `signal` drops them.
   /// - Returns: The rest.
   /// - Throws: `limitExceeded` for a response that is too long; the errors of `write`.
   private func whole(

@@ -30,7 +30,7 @@ extension ResultReader {
   ///
   /// - Parameters:
   ///   - members: The objects that may enter or leave.
-  ///   - matching: Those of them that match now and of which rows do not decide it.
+  ///   - matching: The members that match now, as SQL has found where rows do not decide it.
   /// - Returns: The change; nil where rows do not decide which of them matched before.
   static func countDifference(
     _ members: [ObjectKey: Verdict.Match],
@@ -52,7 +52,7 @@ extension ResultChange {
   /// - Parameters:
   ///   - plan: The fetch.
   ///   - members: The objects that may enter or leave.
-  ///   - matching: Those of them that match now and of which rows do not decide it.
+  ///   - matching: The members that match now, as SQL has found where rows do not decide it.
   ///   - extras: The parts of the result.
   /// - Returns: Whether all sections were read again.
   /// - Throws: `SQLiteError`.

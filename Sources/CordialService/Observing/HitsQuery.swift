@@ -24,10 +24,6 @@ struct HitsQuery: LiveQuery {
     _ inclusion: Observation.Inclusion
   ) -> Interest { .objects([]) }
 
-  func verdictLimits(for result: Result, _ request: ObservedRequest) -> VerdictLimits {
-    VerdictLimits()
-  }
-
   func read(
     _ request: ObservedRequest,
     _ reader: ResultReader,
@@ -69,7 +65,7 @@ extension ObservedSearch: QueryResult {
   /// The result as that of a live query.
   var live: any LiveResult { Live(own: HitsQuery(found: self), result: self) }
 
-  /// Returns whether a client has to learn of this result after another one.
+  /// Returns whether this result differs for a client from an earlier result.
   func differs(from other: any LiveResult, _ mode: ObserveCall.Mode) throws -> Bool {
     guard let other = other as? Live<HitsQuery> else { return true }
     return try differs(from: other.result, mode)

@@ -62,8 +62,8 @@ extension Service {
     return hasUnansweredSave(session, through: commit) ? .ownSave : .ready
   }
 
-  /// Returns whether a commit up to another one may be of a save of the connection that is not
-  /// answered, and notes since when changes wait for that.
+  /// Returns whether the commits up to `commit` may include an unanswered save of the connection,
+  /// and notes since when changes wait for its response.
   func hasUnansweredSave(_ session: Session, through commit: Int64) -> Bool {
     guard session.queue.isWriting, commit > answeredCommit else {
       session.observed.deferredSince = nil

@@ -33,10 +33,6 @@ struct TitlesQuery: LiveQuery {
     .fetch(entities: plan.resultEntities, Interest.Membership(["title"]))
   }
 
-  func verdictLimits(for result: Result, _ request: ObservedRequest) -> VerdictLimits {
-    VerdictLimits()
-  }
-
   func read(
     _ request: ObservedRequest,
     _ reader: ResultReader,

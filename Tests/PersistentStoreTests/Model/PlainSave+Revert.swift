@@ -94,7 +94,7 @@ extension PlainSave {
     let inserted = Set(net.filter { $0.value.kind == .insert && state.exists($0.key) }.keys)
     var staying = inserted.filter { later.written[$0]?.isEmpty == false }
     for (holder, object) in state.objects {
-      // Of an inserted object, what others wrote makes it stay itself.
+      // An inserted object to which others wrote stays already, by `later.written`.
       let ones = object.toOnes.filter { name, _ in
         !inserted.contains(holder)
           && (later.inserted.contains(holder) || later.written[holder]?.contains(name) == true)

@@ -23,10 +23,6 @@ struct HistoryQuery: LiveQuery {
     _ inclusion: Observation.Inclusion
   ) -> Interest { .commits }
 
-  func verdictLimits(for result: Result, _ request: ObservedRequest) -> VerdictLimits {
-    VerdictLimits()
-  }
-
   func read(
     _ request: ObservedRequest,
     _ reader: ResultReader,

@@ -108,8 +108,10 @@ package protocol LiveQuery: Sendable {
     to out: inout UpdateWriter
   ) throws
 
-  /// Writes the member `result` of an update with which a client starts over, and those after it,
-  /// as `write(_:_:_:to:)`.
+  /// Writes an update with which a client starts over: the member `result`, and the members that
+  /// the kind adds after that member.
+  ///
+  /// The parameters and the errors are those of `write`.
   func writeAnew(
     _ result: Result,
     _ request: ObservedRequest,
@@ -237,6 +239,10 @@ extension LiveQuery {
   package var followsIndex: Bool { false }
 
   package func hasOtherInterest(_ result: Result, than old: Result) -> Bool { false }
+
+  package func verdictLimits(for result: Result, _ request: ObservedRequest) -> VerdictLimits {
+    VerdictLimits()
+  }
 
   package func isShort(_ members: [ObjectKey: Verdict.Match], for result: Result) -> Bool { false }
 

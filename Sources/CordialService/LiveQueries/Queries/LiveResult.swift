@@ -109,8 +109,10 @@ protocol LiveResult: Sendable {
     to out: inout UpdateWriter
   ) throws
 
-  /// Writes the member `result` of an update with which a client starts over, and those after it,
-  /// as `write(_:_:to:)`.
+  /// Writes an update with which a client starts over: the member `result`, and the members that
+  /// the kind adds after that member.
+  ///
+  /// The parameters and the errors are those of `write`.
   func writeAnew(
     _ request: ObservedRequest,
     _ reader: ResultReader,

@@ -59,10 +59,6 @@ struct ObjectsQuery: LiveQuery {
 
   func hasOtherInterest(_ result: Result, than old: Result) -> Bool { result.named != old.named }
 
-  func verdictLimits(for result: Result, _ request: ObservedRequest) -> VerdictLimits {
-    VerdictLimits()
-  }
-
   // MARK: Results
 
   func read(
