@@ -104,7 +104,10 @@ let package = Package(
 
     // MARK: The wire.
 
-    .module("JSONRPC", uses: ["JSON"]),
+    .module(
+      "JSONRPC",
+      uses: ["JSON", .product(name: "DequeModule", package: "swift-collections")]
+    ),
     .module("CordialProtocol", uses: ["CordialValues", "JSONRPC", "JSON"]),
     .module(
       "Transport",

@@ -11,11 +11,10 @@ extension Service {
   /// - Returns: Whether the request begins.
   /// - Throws: `RPCError` for a response that cannot wait.
   func admit(_ request: inout Request, _ session: Session) throws(RPCError) -> Bool {
-    let admission = session.answers.admission(
-      at: request.slot,
+    let admission = session.peer.admission(
+      of: request.received,
       heldMax: limits.heldBytesMax,
-      wholeMax: limits.answerBytesMax,
-      inOrder: session.answersInOrder
+      wholeMax: limits.answerBytesMax
     )
     switch admission {
     case .begins: break
@@ -34,7 +33,7 @@ extension Service {
       request.share = share
       return true
     }
-    guard !session.answers.isWhole(request.slot) else { throw memoryIsUsed }
+    guard !session.peer.isWhole(request.received) else { throw memoryIsUsed }
     let number = session.number
     session.account.wait { [weak self] in
       self?.onLoop { service in
@@ -70,7 +69,7 @@ extension Service {
   /// - Returns: Whether the request begins again; otherwise it fails with the error.
   func postpones(_ request: Request, _ error: RPCError, _ session: Session) -> Bool {
     guard let share = request.share, share.wasRefused, !share.isReserved,
-      error.code != RPCError.Code.requestCancelled.rawValue, session.phase.sends
+      error.code != RPCError.Code.requestCancelled.rawValue, session.peer.sends
     else { return false }
     var next = request
     next.share = nil
@@ -84,10 +83,8 @@ extension Service {
   /// Drops the unfinished message of a connection, which then fails.
   func dropUnfinished(session number: Int) {
     guard let session = sessions[number] else { return }
-    var events: [ConnectionEvent] = []
-    session.connection.dropUnfinished { events.append($0) }
-    guard session.phase.reads else { return }
-    handle(events, session)
+    session.peer.dropUnfinished()
+    handlePending(session)
     markChanged(session)
   }
 

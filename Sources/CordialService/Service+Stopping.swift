@@ -22,7 +22,7 @@ extension Service {
       }
       service.abortUnread(service.doneSessions, isFirst: true)
       for session in service.sessions.values {
-        session.phase.endInput(exitCode: 0)
+        session.peer.stop()
         service.markChanged(session)
       }
       service.finishStopping()

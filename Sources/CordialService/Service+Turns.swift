@@ -100,7 +100,7 @@ extension Service {
 
   /// Continues a session as its state allows.
   private func continueSession(_ session: Session) {
-    guard session.phase.sends else { return }
+    guard session.peer.sends else { return }
     // Changes that had to wait for a response, as those of the connection's own save, precede the
     // responses to its next requests.
     if session.observed.deferredSince != nil { advanceObservations() }
@@ -108,11 +108,5 @@ extension Service {
     updateReading(session)
     pump(session)
     closeIfDone(session)
-  }
-
-  /// Sends a message, or a part of one, at the end of the turn.
-  func send(_ message: MessageBytes, isEnd: Bool = true, to session: Session) {
-    session.append(message, isEnd: isEnd)
-    markChanged(session)
   }
 }

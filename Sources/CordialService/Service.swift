@@ -199,12 +199,13 @@ package actor Service {
     sessions[number] = Session(
       number: number,
       sink: sink,
-      connection: Connection(
+      peer: Peer(
         framing: framing,
         dialects: dialects,
         limits: limits.connection,
         closesOnUnknownFraming: closesOnUnknownFraming,
-        account: account
+        account: account,
+        isPreceded: { MethodTable.method(named: $0)?.isPreceded == true }
       ),
       account: account,
       readsMax: limits.readsMax
@@ -223,20 +224,19 @@ package actor Service {
   }
 
   private func process(_ bytes: Span<UInt8>, session number: Int) {
-    guard let session = sessions[number], session.phase.reads else { return }
-    var events: [ConnectionEvent] = []
-    session.connection.receive(bytes) { events.append($0) }
-    handle(events, session)
+    guard let session = sessions[number] else { return }
+    session.peer.receive(bytes)
+    handlePending(session)
     markChanged(session)
   }
 
   /// Stops reading a peer with too many pending requests, until all of them are answered.
   func updateReading(_ session: Session) {
     let isOverLimit =
-      session.bytesInFlight > limits.inFlightBytesMax
-      || session.answers.count > 2 * limits.inFlightMax
-      || session.answers.heldBytes > limits.heldBytesMax
-      || budget.isFullOfRequests && session.bytesInFlight > 0
+      session.peer.requestBytes > limits.inFlightBytesMax
+      || session.peer.unansweredCount > 2 * limits.inFlightMax
+      || session.peer.heldBytes > limits.heldBytesMax
+      || budget.isFullOfRequests && session.peer.requestBytes > 0
     // After a pause, a peer is read again when all its requests are answered.
     let pausesReading = isOverLimit || session.isReadingPaused && !session.queue.isEmpty
     guard pausesReading != session.isReadingPaused else { return }
@@ -247,11 +247,9 @@ package actor Service {
   /// Ends the input of a connection, which is closed after all its requests are answered.
   package func endInput(session number: Int) {
     perform { service in
-      guard let session = service.sessions[number], session.phase.reads else { return }
-      var events: [ConnectionEvent] = []
-      session.connection.end { events.append($0) }
-      service.handle(events, session)
-      session.phase.endInput()
+      guard let session = service.sessions[number] else { return }
+      session.peer.endInput()
+      service.handlePending(session)
       service.markChanged(session)
     }
   }
@@ -271,7 +269,7 @@ package actor Service {
   package func disconnected(session number: Int) {
     perform { service in
       guard let session = service.sessions.removeValue(forKey: number) else { return }
-      session.disconnect()
+      session.peer.disconnect()
       session.running.stopAll(.disconnected)
       service.store.endStoppedSaves()
       service.removeSubscriptions(of: session)
@@ -282,94 +280,19 @@ package actor Service {
   /// The number of open connections.
   package var connectionCount: Int { sessions.count }
 
-  /// Handles events of a connection; the requests among them keep their memory.
-  func handle(_ events: [ConnectionEvent], _ session: Session) {
-    for event in events {
-      handle(event, session)
-      session.account.addRequests(-event.bytes)
-    }
-  }
+  // MARK: Requests
 
-  private func handle(_ event: ConnectionEvent, _ session: Session) {
-    guard session.phase.reads else { return }
-    switch event {
-    case .message(let message, let bytes): handle(message, bytes: bytes, session)
-    case .batch(let elements, let bytes): handle(elements, bytes: bytes, session)
-    case .reject(let error): reject(error, session)
-    case .close:
-      session.phase.endInput(exitCode: 1)
-    }
-  }
-
-  private func reject(_ error: RPCError, _ session: Session) {
-    let message = MessageBytes(MessageWriter.error(.null, error))
-    session.answers.insert(message, inOrder: session.answersInOrder)
-    sendReady(session)
-  }
-
-  // MARK: Messages
-
-  private func handle(_ message: Message, bytes: Int, _ session: Session) {
-    // The lifecycle decides by its state before this message, and then changes the state.
-    let admission = session.lifecycle.admit(message, session.connection.dialect)
-    switch (admission, message) {
-    case (.dispatch, .request(let id, let method, let params)):
-      dispatch(id, method, params, bytes: bytes, at: session.answers.take(), session)
-    case (.answer(let result), .request(let id, _, _)):
-      let response = MessageWriter.result(id, Array(result.text.utf8))
-      answer(response, at: session.answers.take(), session)
-    case (.reject(let error), .request(let id, _, _)):
-      answer(MessageWriter.error(id, error), at: session.answers.take(), session)
-    case (.dispatch, .notification(let method, let params)):
-      notified(method, params, session)
-    case (.exit(let code), _):
-      // Earlier requests are answered first.
-      session.phase.endInput(exitCode: code)
-    default: break
-    }
-  }
-
-  private func handle(_ batch: [BatchElement], bytes: Int, _ session: Session) {
-    var parts: [MessageBytes] = []
-    var admitted: [Message] = []
-    var requestCount = 0
-    var precededCount = 0
-    for element in batch {
-      switch element {
-      case .invalid(let error): parts.append(MessageBytes(MessageWriter.error(.null, error)))
-      case .message(.request(let id, let method, let params)):
-        let message = Message.request(id: id, method: method, params: params)
-        switch session.lifecycle.admit(message, session.connection.dialect) {
-        case .answer(let result):
-          parts.append(MessageBytes(MessageWriter.result(id, Array(result.text.utf8))))
-        case .reject(let error): parts.append(MessageBytes(MessageWriter.error(id, error)))
-        default:
-          admitted.append(message)
-          requestCount += 1
-          if MethodTable.method(named: method)?.isPreceded == true { precededCount += 1 }
-        }
-      case .message(let message): admitted.append(message)
-      }
-    }
-    let slot = session.answers.take(
-      for: requestCount,
-      preceded: precededCount,
-      parts: parts,
-      isBatch: true
-    )
-    session.answers.release(slot, inOrder: session.answersInOrder)
-    sendReady(session)
-    for message in admitted {
-      if case .request(let id, let method, let params) = message {
-        dispatch(id, method, params, bytes: bytes / batch.count, at: slot, isInBatch: true, session)
-      } else {
-        handle(message, bytes: 0, session)
+  /// Handles what a peer has sent.
+  func handlePending(_ session: Session) {
+    while let event = session.peer.next() {
+      switch event {
+      case .request(let request): dispatch(request, session)
+      case .cancellation(let id): cancel(id, session)
       }
     }
   }
 
-  private func notified(_ method: String, _ params: JSONValue, _ session: Session) {
-    guard let id = session.connection.dialect.cancelled(method, params) else { return }
+  private func cancel(_ id: RequestID, _ session: Session) {
     guard let request = session.queue.cancel(id) else {
       session.running.cancel(id)
       return store.endStoppedSaves()
@@ -377,58 +300,50 @@ package actor Service {
     end(request, RPCError(.requestCancelled, "The request was cancelled before it began"), session)
   }
 
-  private func dispatch(
-    _ id: RequestID,
-    _ name: String,
-    _ params: JSONValue,
-    bytes: Int,
-    at slot: Int,
-    isInBatch: Bool = false,
+  private func dispatch(_ received: Peer.Request, _ session: Session) {
+    do throws(RPCError) {
+      let request = try admit(received, session)
+      if let key = request.method.searchKey(in: request.params) { endSearches(for: key, session) }
+      session.queue.add(request)
+    } catch {
+      return session.peer.respond(.failure(error), to: received)
+    }
+    startRequests(session)
+  }
+
+  /// Makes a request that can be queued.
+  private func admit(
+    _ received: Peer.Request,
     _ session: Session
-  ) {
-    guard let method = MethodTable.method(named: name), method.isRequest else {
-      let error = RPCError(
+  ) throws(RPCError) -> Request {
+    guard let method = MethodTable.method(named: received.method), method.isRequest else {
+      throw RPCError(
         .methodNotFound,
-        "There is no method \(name.excerpt)",
+        "There is no method \(received.method.excerpt)",
         data: ["hint": "rpc.discover lists all methods"]
       )
-      return answer(MessageWriter.error(id, error), at: slot, session)
     }
     if let mismatch = store.mismatch, !method.traits.contains(.needsNoModel) {
-      return answer(MessageWriter.error(id, RPCError(mismatch)), at: slot, of: method, session)
+      throw RPCError(mismatch)
     }
     guard session.queue.count < limits.inFlightMax else {
-      let error = Limits.exceeded(
+      throw Limits.exceeded(
         "inFlight",
         max: limits.inFlightMax,
         "This connection has too many pending requests"
       )
-      return answer(MessageWriter.error(id, error), at: slot, of: method, session)
     }
-    let timeoutSeconds: Double?
-    do {
-      timeoutSeconds = try Params.timeoutSeconds(of: params, method.name)
-    } catch {
-      return answer(MessageWriter.error(id, error), at: slot, of: method, session)
-    }
-    if let key = method.searchKey(in: params) { endSearches(for: key, session) }
+    let timeoutSeconds = try Params.timeoutSeconds(of: received.params, method.name)
     session.nextSerial += 1
-    session.hold(bytes)
-    session.queue.add(
-      Request(
-        session: session.number,
-        serial: session.nextSerial,
-        slot: slot,
-        id: id,
-        method: method,
-        params: params,
-        timeoutSeconds: timeoutSeconds,
-        isCheap: method.traits.contains(.overtakesIfSmall) && Self.namesFewObjects(params)
-          && !isInBatch && !session.answersInOrder,
-        bytes: bytes
-      )
+    return Request(
+      session: session.number,
+      serial: session.nextSerial,
+      received: received,
+      method: method,
+      timeoutSeconds: timeoutSeconds,
+      isCheap: method.traits.contains(.overtakesIfSmall) && Self.namesFewObjects(received.params)
+        && !received.isInBatch && !session.peer.keepsOrder
     )
-    startRequests(session)
   }
 
   /// Ends the searches of a search box that goes on to another one.

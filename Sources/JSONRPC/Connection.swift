@@ -102,43 +102,40 @@ package struct Connection {
     dialects.first { $0.framing == framing } ?? dialects.first ?? .lines
   }
 
-  /// Receives bytes and reports the events that they complete.
-  ///
-  /// - Parameters:
-  ///   - bytes: The next bytes of the stream.
-  ///   - emit: Called for each event, in order.
-  package mutating func receive(_ bytes: Span<UInt8>, _ emit: (ConnectionEvent) -> Void) {
-    guard !isClosed else { return }
+  /// Receives the next bytes of the stream, and returns the events that they complete, in order.
+  package mutating func receive(_ bytes: Span<UInt8>) -> [ConnectionEvent] {
+    guard !isClosed else { return [] }
     var found: [ConnectionEvent] = []
     let reader = reader
     frames.receive(bytes) { event, frame in found += reader.events(for: event, frame) }
     if framing != dialect.framing { dialect = Self.dialect(of: framing, dialects) }
-    self.report(found, emit)
+    return untilClose(found)
   }
 
-  /// Reports the events that the end of the stream completes.
-  package mutating func end(_ emit: (ConnectionEvent) -> Void) {
-    guard !isClosed else { return }
+  /// Returns the events that the end of the stream completes.
+  package mutating func end() -> [ConnectionEvent] {
+    guard !isClosed else { return [] }
     var found: [ConnectionEvent] = []
     let reader = reader
     frames.end { event, frame in found += reader.events(for: event, frame) }
-    self.report(found, emit)
+    return untilClose(found)
   }
 
   /// Drops the unfinished message, because the memory for messages is used up.
-  package mutating func dropUnfinished(_ emit: (ConnectionEvent) -> Void) {
-    guard !isClosed else { return }
+  ///
+  /// - Returns: Its error, where there was one.
+  package mutating func dropUnfinished() -> [ConnectionEvent] {
+    guard !isClosed else { return [] }
     var found: [ConnectionEvent] = []
     let reader = reader
     frames.dropUnfinished { event, frame in found += reader.events(for: event, frame) }
-    self.report(found, emit)
+    return untilClose(found)
   }
 
-  private mutating func report(_ events: [ConnectionEvent], _ emit: (ConnectionEvent) -> Void) {
-    for event in events where !isClosed {
-      isClosed = event == .close
-      emit(event)
-    }
+  private mutating func untilClose(_ events: [ConnectionEvent]) -> [ConnectionEvent] {
+    guard let close = events.firstIndex(of: .close) else { return events }
+    isClosed = true
+    return Array(events[...close])
   }
 }
 

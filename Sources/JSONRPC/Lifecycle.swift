@@ -9,12 +9,20 @@ package import JSON
 ///   admitted.
 /// - Every state to `exited` at `exit`.
 package struct Lifecycle: Sendable {
-  /// The decision about a message.
+  /// The request with which a connection begins.
+  package static let handshake = "initialize"
+
+  /// The decision about a request.
   package enum Admission: Sendable, Equatable {
     case dispatch
     /// The dialect has the result.
     case answer(JSONValue)
     case reject(RPCError)
+  }
+
+  /// The decision about a notification.
+  package enum NotificationAdmission: Sendable, Equatable {
+    case dispatch
     case drop
     /// The end of the connection, with the exit code of a stdio process.
     case exit(code: Int32)
@@ -42,21 +50,16 @@ package struct Lifecycle: Sendable {
     if state == .initializing { state = succeeded ? .ready : .new }
   }
 
-  /// Decides how to handle a message; messages are passed in the order in which they arrive.
+  /// Decides about a notification; messages are passed in the order in which they arrive.
   ///
   /// - Parameters:
-  ///   - message: The message.
+  ///   - method: The method of the notification.
   ///   - dialect: The connection's dialect.
   /// - Returns: The decision.
-  package mutating func admit(_ message: Message, _ dialect: Dialect) -> Admission {
-    switch message {
-    case .response: return .drop
-    case .notification(let method, _): return admit(notification: method, dialect)
-    case .request(_, let method, _): return admit(request: method, dialect)
-    }
-  }
-
-  private mutating func admit(notification method: String, _ dialect: Dialect) -> Admission {
+  package mutating func admit(
+    notification method: String,
+    _ dialect: Dialect
+  ) -> NotificationAdmission {
     if method == dialect.exit {
       defer { state = .exited }
       return .exit(code: state == .shutDown ? 0 : 1)
@@ -68,7 +71,13 @@ package struct Lifecycle: Sendable {
     }
   }
 
-  private mutating func admit(request method: String, _ dialect: Dialect) -> Admission {
+  /// Decides about a request; messages are passed in the order in which they arrive.
+  ///
+  /// - Parameters:
+  ///   - method: The method of the request.
+  ///   - dialect: The connection's dialect.
+  /// - Returns: The decision.
+  package mutating func admit(_ method: String, _ dialect: Dialect) -> Admission {
     if !dialect.results.isEmpty, let result = dialect.results[method], !hasEnded {
       return .answer(result)
     }
@@ -78,11 +87,11 @@ package struct Lifecycle: Sendable {
         RPCError(.invalidRequest, "The connection was shut down; only exit may follow")
       )
     case .initializing, .ready:
-      if method == "initialize" {
+      if method == Self.handshake {
         return .reject(RPCError(.invalidRequest, "initialize was sent already"))
       }
     case .new:
-      if method == "initialize" {
+      if method == Self.handshake {
         state = .initializing
         return .dispatch
       }

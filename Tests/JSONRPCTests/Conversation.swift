@@ -21,10 +21,10 @@ struct Conversation: Equatable, CustomStringConvertible {
     var connection = Connection(limits: limits, closesOnUnknownFraming: isSocket)
     var start = 0
     for end in cuts + [bytes.count] {
-      connection.receive(bytes.span.extracting(start..<end)) { lines.append(Self.line($0)) }
+      lines += connection.receive(bytes.span.extracting(start..<end)).map(Self.line)
       start = end
     }
-    connection.end { lines.append(Self.line($0)) }
+    lines += connection.end().map(Self.line)
     framing = connection.framing
   }
 

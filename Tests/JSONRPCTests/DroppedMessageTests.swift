@@ -33,13 +33,13 @@ private struct Peer {
   mutating func send(_ text: String) {
     let bytes = Array(text.utf8)
     var lines: [String] = []
-    connection.receive(bytes.span) { lines.append(Self.line($0)) }
+    lines += connection.receive(bytes.span).map(Self.line)
     self.lines += lines
   }
 
   mutating func dropUnfinished() {
     var lines: [String] = []
-    connection.dropUnfinished { lines.append(Self.line($0)) }
+    lines += connection.dropUnfinished().map(Self.line)
     self.lines += lines
   }
 
@@ -172,9 +172,7 @@ private final class Flag: Sendable {
         account: account
       )
       var errors: [Int] = []
-      connection.receive(bytes.span) { event in
-        if case .reject(let error) = event { errors.append(error.code) }
-      }
+      for case .reject(let error) in connection.receive(bytes.span) { errors.append(error.code) }
       // The batch is too long, so that nothing of it remains.
       #expect(errors == [1302])
       #expect(account.bytes == 0)

@@ -13,17 +13,19 @@ import Testing
   ) {
     var lifecycle = Lifecycle()
     var said: [String] = []
-    for (index, method) in methods.split(separator: " ").enumerated() {
-      let message: Message =
-        method.hasSuffix("!")
-        ? .notification(method: String(method.dropLast()), params: .null)
-        : .request(id: .integer(Int64(index)), method: String(method), params: .null)
-      switch lifecycle.admit(message, dialect) {
+    for method in methods.split(separator: " ") {
+      guard !method.hasSuffix("!") else {
+        switch lifecycle.admit(notification: String(method.dropLast()), dialect) {
+        case .dispatch: said.append("ok")
+        case .drop: said.append("dropped")
+        case .exit(let code): said.append("exit \(code)")
+        }
+        continue
+      }
+      switch lifecycle.admit(String(method), dialect) {
       case .dispatch: said.append("ok")
       case .answer(let result): said.append(result.text)
       case .reject(let error): said.append("\(error.code)")
-      case .drop: said.append("dropped")
-      case .exit(let code): said.append("exit \(code)")
       }
     }
     #expect(said.joined(separator: ", ") == expected, "\(methods)", sourceLocation: sourceLocation)
@@ -76,40 +78,28 @@ import Testing
     check(.languageServer, "shutdown exit!", "-32002, exit 1")
   }
 
-  @Test func `responses are dropped at any time`() {
-    var lifecycle = Lifecycle()
-    for dialect in Dialect.all { #expect(lifecycle.admit(.response, dialect) == .drop) }
-  }
-
   @Test func `the lifecycle reports its state`() {
     var lifecycle = Lifecycle()
     #expect(!lifecycle.isInitialized)
     #expect(!lifecycle.isShutDown)
-    _ = lifecycle.admit(
-      .request(id: .integer(1), method: "initialize", params: .null),
-      .languageServer
-    )
+    _ = lifecycle.admit("initialize", .languageServer)
     #expect(!lifecycle.isInitialized)
     lifecycle.initializeEnded(succeeded: true)
     #expect(lifecycle.isInitialized)
-    _ = lifecycle.admit(
-      .request(id: .integer(2), method: "shutdown", params: .null),
-      .languageServer
-    )
+    _ = lifecycle.admit("shutdown", .languageServer)
     #expect(lifecycle.isShutDown)
   }
 
   @Test(arguments: Dialect.all)
   func `a failed handshake may be repeated`(dialect: Dialect) {
     var lifecycle = Lifecycle()
-    let initialize = Message.request(id: .integer(1), method: "initialize", params: .null)
-    #expect(lifecycle.admit(initialize, dialect) == .dispatch)
+    #expect(lifecycle.admit("initialize", dialect) == .dispatch)
     lifecycle.initializeEnded(succeeded: false)
     #expect(!lifecycle.isInitialized)
-    #expect(lifecycle.admit(initialize, dialect) == .dispatch)
+    #expect(lifecycle.admit("initialize", dialect) == .dispatch)
     lifecycle.initializeEnded(succeeded: true)
     #expect(lifecycle.isInitialized)
-    guard case .reject(let error) = lifecycle.admit(initialize, dialect) else {
+    guard case .reject(let error) = lifecycle.admit("initialize", dialect) else {
       Issue.record("A second handshake was admitted")
       return
     }

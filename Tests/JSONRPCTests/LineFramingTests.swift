@@ -89,7 +89,7 @@ import Testing
     var connection = Connection(limits: Conversation.limits, closesOnUnknownFraming: false)
     let bytes = Array(("{" + String(repeating: " ", count: 300)).utf8)
     var errors: [RPCError] = []
-    connection.receive(bytes.span) { if case .reject(let error) = $0 { errors.append(error) } }
+    for case .reject(let error) in connection.receive(bytes.span) { errors.append(error) }
     #expect(errors.map(\.code) == [1302])
     #expect(errors.first?.data?["code"] == "limitExceeded")
     #expect(errors.first?.data?["max"] == 200)

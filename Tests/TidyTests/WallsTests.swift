@@ -33,7 +33,7 @@ enum Walls {
       "Interruptions", "SQLite", "FoundationEssentials", "Glibc", "Synchronization", "Dispatch",
     ],
     "Subscriptions": ["CordialValues", "ObjectModel", "Algorithms"],
-    "JSONRPC": ["JSON", "Synchronization"],
+    "JSONRPC": ["JSON", "DequeModule", "Synchronization"],
     "CordialProtocol": ["CordialValues", "JSONRPC", "JSON"],
     "XcodeModel": ["JSON", "Foundation", "FoundationXML"],
     "Transport": ["CPosix", "NIOCore", "NIOPosix", "DequeModule", "Glibc", "Synchronization"],

@@ -43,7 +43,7 @@ extension Service {
   func readiness(_ session: Session) -> Readiness {
     let observed = session.observed
     if observed.position == nil { return .subscription }
-    if !session.phase.sends { return .ended }
+    if !session.peer.sends { return .ended }
     if budget.bytes >= budget.bytesMax { return .memory }
     if !session.acceptsNotifications { return .peer }
     if observed.isUpdating { return .update }

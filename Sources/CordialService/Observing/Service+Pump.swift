@@ -112,7 +112,7 @@ extension Service {
       log.error("Closed connections: their update failed", metadata: ["error": "\(error.message)"])
       observing.wanted = 0
       for session in sessions.values where session.observed.position != nil {
-        session.phase.fail()
+        session.peer.fail()
         markChanged(session)
       }
     }
@@ -299,14 +299,14 @@ extension Service {
   ///
   /// The end of a turn calls this method for each session that the turn has changed.
   func pump(_ session: Session) {
-    while session.phase.sends, session.acceptsNotifications,
+    while session.peer.sends, session.acceptsNotifications,
       let part = session.observed.parts.popFirst()
-    { send(part.bytes, to: session) }
+    { notify(part.bytes, session) }
   }
 
   /// Sends the remaining parts of a message before a response that must follow them.
   func sendParts(to session: Session) {
-    while let part = session.observed.parts.popFirst() { send(part.bytes, to: session) }
+    while let part = session.observed.parts.popFirst() { notify(part.bytes, session) }
   }
 
   /// Sends updates in one message, or in parts, and moves the connection's position.

@@ -8,23 +8,23 @@ struct Request: Sendable {
   let session: Int
   /// The number of the request within its session.
   let serial: Int
-  /// The answer slot of the request within its session.
-  let slot: Int
-  let id: RequestID
+  let received: Peer.Request
   let method: Method
-  let params: JSONValue
   /// The time limit that the client sends, in seconds; nil for none.
   let timeoutSeconds: Double?
   /// Whether the request is a read of a few objects by key, and its response waits for no other.
   let isCheap: Bool
-  /// The memory of the request, in bytes.
-  let bytes: Int
   /// The memory of its response while it is built; nil before it begins, and for a method whose
   /// response is always short.
   var share: AnswerShare?
   /// Whether the response did not fit into the memory that was left, so that the next attempt
   /// reserves it.
   var needsReservation = false
+
+  var id: RequestID { received.id }
+  var params: JSONValue { received.params }
+  /// The memory of the request, in bytes.
+  var bytes: Int { received.bytes }
 }
 
 /// The queue of a connection's requests, which decides which of them may start.

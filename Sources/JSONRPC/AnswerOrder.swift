@@ -1,5 +1,4 @@
 import DequeModule
-import JSONRPC
 
 /// The order of a connection's responses; the responses of a batch form one message.
 ///
@@ -11,15 +10,15 @@ import JSONRPC
 ///
 /// This structure sends nothing. The caller takes the ready messages with `takeReady()` after the
 /// mutation, because a sink may report events during a write.
-struct AnswerOrder {
+package struct AnswerOrder: Sendable {
   /// Bytes that can be sent: a message, or a part of one.
-  struct Ready {
+  struct Ready: Sendable {
     var bytes: MessageBytes
     /// Whether the message ends with these bytes.
     var isEnd = true
   }
 
-  private struct Slot {
+  private struct Slot: Sendable {
     /// The responses that have arrived and are not sent.
     var parts: [MessageBytes]
     var missing: Int
@@ -121,7 +120,7 @@ struct AnswerOrder {
   // MARK: Limits
 
   /// What the responses that are held mean for a request that could begin.
-  enum Admission {
+  package enum Admission: Sendable {
     /// The response can be sent, or there is room for it.
     case begins
     /// The request waits until responses are sent, which does not need it.

@@ -1,0 +1,289 @@
+import JSON
+import JSONRPC
+import TestSeeds
+import Testing
+
+/// A peer whose requests a test answers when it likes.
+private struct Exchange {
+  var peer: Peer
+  /// The requests without a response, by the texts of their IDs.
+  var waiting: [String: Peer.Request] = [:]
+  /// What the peer was sent, in order.
+  var sent = ""
+
+  init(
+    _ framing: Framing? = .line,
+    dialects: [Dialect] = Dialect.all,
+    account: ByteBudget.Account? = nil
+  ) {
+    peer = Peer(
+      framing: framing,
+      dialects: dialects,
+      limits: Conversation.limits,
+      closesOnUnknownFraming: true,
+      account: account,
+      isPreceded: { $0 == "observe" }
+    )
+  }
+
+  /// Receives a line, and returns what it asks for: `#1 fetch`, or `cancel 1`.
+  mutating func receive(_ line: String) -> [String] {
+    receive(bytes: Array(line.utf8) + [0x0A])
+  }
+
+  mutating func receive(bytes: [UInt8]) -> [String] {
+    peer.receive(bytes.span)
+    return takeAll()
+  }
+
+  mutating func takeAll() -> [String] {
+    var events: [String] = []
+    while let event = peer.next() {
+      switch event {
+      case .request(let request):
+        waiting[request.id.json.text] = request
+        events.append("#\(request.id.json.text) \(request.method)")
+      case .cancellation(let id): events.append("cancel \(id.json.text)")
+      }
+    }
+    flush()
+    return events
+  }
+
+  /// Answers a request with its method as the result.
+  mutating func answer(_ id: Int, atOnce: Bool = false) {
+    guard let request = waiting.removeValue(forKey: "\(id)") else {
+      Issue.record("No request \(id) waits")
+      return
+    }
+    let result = MessageWriter.result(request.id, Array("\"\(request.method)\"".utf8))
+    peer.respond(.success(MessageBytes(result)), to: request, atOnce: atOnce)
+    flush()
+  }
+
+  mutating func fail(_ id: Int) {
+    guard let request = waiting.removeValue(forKey: "\(id)") else {
+      Issue.record("No request \(id) waits")
+      return
+    }
+    peer.respond(.failure(RPCError(.invalidParams, "No")), to: request)
+    flush()
+  }
+
+  private mutating func flush() {
+    for piece in peer.takeOutput() { sent += String(decoding: piece, as: UTF8.self) }
+  }
+
+  /// Returns what was sent since the last call, a line for each message: IDs, codes and methods.
+  mutating func takeSent() -> [String] {
+    defer { sent = "" }
+    return sent.split(separator: "\n").map { line in
+      do {
+        let value = try JSONParser.parse(String(line))
+        guard let elements = value.array else { return Self.short(value) }
+        return "[" + elements.map(Self.short).joined(separator: ", ") + "]"
+      } catch {
+        return "no JSON: \(line)"
+      }
+    }
+  }
+
+  private static func short(_ message: JSONValue) -> String {
+    if let method = message["method"]?.string { return method }
+    let id = message["id"]?.text ?? "none"
+    return message["error"].map { "\(id): \($0["code"]?.text ?? "")" } ?? id
+  }
+
+  static func request(_ id: Int, _ method: String) -> String {
+    #"{"jsonrpc":"2.0","id":\#(id),"method":"\#(method)"}"#
+  }
+
+  static func notification(_ method: String, _ params: String = "{}") -> String {
+    #"{"jsonrpc":"2.0","method":"\#(method)","params":\#(params)}"#
+  }
+}
+
+@Suite struct `A peer` {
+  private typealias Line = Exchange
+
+  @Test func `is sent responses in the order of its requests until it has initialized`() {
+    var exchange = Exchange()
+    #expect(exchange.receive(Line.request(1, "fetch")) == ["#1 fetch"])
+    #expect(exchange.receive(Line.request(2, "fetch")) == ["#2 fetch"])
+    exchange.answer(2)
+    #expect(exchange.takeSent() == [])
+    #expect(exchange.peer.heldBytes > 0)
+    exchange.answer(1)
+    #expect(exchange.takeSent() == ["1", "2"])
+    #expect(exchange.peer.heldBytes == 0)
+
+    #expect(exchange.receive(Line.request(3, "initialize")) == ["#3 initialize"])
+    exchange.answer(3)
+    _ = exchange.receive(Line.request(4, "fetch"))
+    _ = exchange.receive(Line.request(5, "fetch"))
+    exchange.answer(5)
+    exchange.answer(4)
+    #expect(exchange.takeSent() == ["3", "5", "4"])
+    #expect(exchange.peer.unansweredCount == 0)
+  }
+
+  @Test func `is sent a response at once where that is asked for`() {
+    var exchange = Exchange()
+    _ = exchange.receive(Line.request(1, "fetch"))
+    _ = exchange.receive(Line.request(2, "status"))
+    exchange.answer(2, atOnce: true)
+    #expect(exchange.takeSent() == ["2"])
+    exchange.answer(1)
+    #expect(exchange.takeSent() == ["1"])
+  }
+
+  @Test func `is refused before the handshake, and where the handshake fails`() {
+    var exchange = Exchange(dialects: [.strict])
+    #expect(exchange.receive(Line.request(1, "fetch")) == [])
+    #expect(exchange.receive(Line.request(2, "ping")) == [])
+    #expect(exchange.takeSent() == ["1: -32002", "2"])
+    _ = exchange.receive(Line.request(3, "initialize"))
+    exchange.fail(3)
+    #expect(exchange.peer.needsHandshake)
+    #expect(exchange.receive(Line.request(4, "fetch")) == [])
+    #expect(exchange.takeSent() == ["3: -32602", "4: -32002"])
+    _ = exchange.receive(Line.request(5, "initialize"))
+    exchange.answer(5)
+    #expect(!exchange.peer.needsHandshake)
+    #expect(exchange.receive(Line.request(6, "fetch")) == ["#6 fetch"])
+  }
+
+  @Test func `cancels by the notification of its dialect`() {
+    var exchange = Exchange()
+    _ = exchange.receive(Line.request(1, "fetch"))
+    #expect(exchange.receive(Line.notification("$/cancelRequest", #"{"id":1}"#)) == ["cancel 1"])
+    #expect(exchange.receive(Line.notification("$/cancelRequest", #"{"id":{}}"#)) == [])
+    #expect(exchange.receive(Line.notification("other")) == [])
+    #expect(exchange.takeSent() == [])
+  }
+
+  @Test func `is sent one message for each batch, where the elements are known`() {
+    var exchange = Exchange()
+    let elements = [Line.request(1, "a"), "7", Line.request(2, "b")]
+    #expect(exchange.receive("[" + elements.joined(separator: ",") + "]") == ["#1 a", "#2 b"])
+    exchange.answer(2)
+    #expect(exchange.takeSent() == [])
+    exchange.answer(1)
+    #expect(exchange.takeSent() == ["[null: -32600, 2, 1]"])
+    #expect(exchange.receive("[" + Line.notification("note") + "]") == [])
+    #expect(exchange.takeSent() == [])
+    #expect(exchange.receive("[]") == [])
+    #expect(exchange.takeSent() == ["null: -32600"])
+  }
+
+  @Test func `is read until exit, and then only answered`() {
+    var exchange = Exchange()
+    #expect(exchange.receive(Line.request(1, "fetch")) == ["#1 fetch"])
+    let rest = [
+      Line.request(2, "shutdown"), Line.notification("exit"), Line.request(3, "fetch"),
+    ]
+    #expect(exchange.receive(rest.joined(separator: "\n")) == ["#2 shutdown"])
+    #expect(!exchange.peer.reads)
+    #expect(exchange.peer.takeEnd() == nil)
+    exchange.answer(1)
+    exchange.answer(2)
+    #expect(exchange.takeSent() == ["1", "2"])
+    exchange.peer.endIfDone()
+    #expect(exchange.peer.takeEnd() == 0)
+    #expect(exchange.peer.takeEnd() == nil)
+  }
+
+  @Test func `ends with 1 where its dialect needs a shutdown, and with 0 where not`() {
+    for (framing, code) in [(Framing.line, 0), (.header, 1)] {
+      var exchange = Exchange(framing)
+      exchange.peer.endInput()
+      #expect(exchange.takeAll() == [])
+      exchange.peer.endIfDone()
+      #expect(exchange.peer.takeEnd() == Int32(code), "\(framing)")
+    }
+  }
+
+  @Test func `ends after bytes of no framing, with their error`() {
+    var exchange = Exchange(nil)
+    #expect(exchange.receive("\u{1}\u{2}") == [])
+    #expect(exchange.takeSent() == ["null: -32700"])
+    exchange.peer.endIfDone()
+    #expect(exchange.peer.takeEnd() == 1)
+  }
+
+  @Test func `keeps messages that are not taken, and counts them until they are answered`() {
+    let budget = ByteBudget(bytesMax: 1 << 20)
+    var exchange = Exchange(account: budget.open {})
+    let line = Line.request(1, "fetch") + "\n" + Line.notification("note") + "\n"
+    exchange.peer.receive(Array(line.utf8).span)
+    #expect(exchange.peer.hasPending)
+    #expect(exchange.peer.requestBytes >= line.utf8.count - 2)
+    #expect(budget.bytes == exchange.peer.requestBytes)
+    #expect(exchange.takeAll() == ["#1 fetch"])
+    #expect(!exchange.peer.hasPending)
+    #expect(budget.bytes == exchange.peer.requestBytes)
+    exchange.answer(1)
+    #expect(exchange.peer.requestBytes == 0)
+    #expect(budget.bytes == 0)
+
+    // A batch counts as its requests.
+    _ = exchange.receive("[\(Line.request(2, "a")),7,\(Line.request(3, "b"))]")
+    for id in [2, 3] {
+      #expect(budget.bytes > 0)
+      exchange.answer(id)
+    }
+    #expect(budget.bytes == 0)
+
+    _ = exchange.receive(Line.request(4, "fetch"))
+    exchange.peer.disconnect()
+    #expect(budget.bytes == 0)
+    #expect(exchange.peer.isClosed)
+  }
+
+  /// Whatever the requests, their order and the pieces of the stream.
+  @Test(arguments: Seeds.first(300))
+  func `is sent one response for each request`(seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    var exchange = Exchange()
+    var expected: [String] = []
+    var text = ""
+    for id in 1...20 {
+      if random.oneIn(4) {
+        text += "[\(Line.request(100 + id, "a")),\(Line.request(200 + id, "observe"))]\n"
+        expected += ["\(100 + id)", "\(200 + id)"]
+      } else {
+        text += Line.request(id, "fetch") + "\n"
+        expected.append("\(id)")
+      }
+    }
+    let bytes = Array(text.utf8)
+    var start = 0
+    while start < bytes.count || !exchange.waiting.isEmpty {
+      if start < bytes.count, exchange.waiting.isEmpty || random.oneIn(2) {
+        let end = min(bytes.count, start + 1 + random.below(200))
+        _ = exchange.receive(bytes: Array(bytes[start..<end]))
+        start = end
+      } else if !exchange.waiting.isEmpty {
+        exchange.answer(Int(random.pick(exchange.waiting.keys.sorted())) ?? 0)
+      }
+    }
+    let responses = exchange.takeSent().flatMap { line in
+      line.filter { $0 != "[" && $0 != "]" }.split(separator: ", ").map(String.init)
+    }
+    #expect(responses.sorted() == expected.sorted(), "\(Seeds.repeating(seed))")
+    #expect(exchange.peer.requestBytes == 0)
+    #expect(exchange.peer.unansweredCount == 0)
+  }
+}
+
+extension Dialect {
+  /// A protocol of the tests with a handshake, on lines.
+  fileprivate static let strict = Dialect(
+    framing: .line,
+    needsHandshake: true,
+    keepsOrder: false,
+    allowsBatches: false,
+    needsShutdown: false,
+    results: ["ping": [:]]
+  )
+}
