@@ -149,7 +149,6 @@ let package = Package(
       uses: [
         "Cordial", "CordialProtocol", "CordialService", "JSON", "JSONRPC", "ObjectModel",
         "PersistentStore", "Spotlight", "Transport", "XcodeModel",
-        .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ]

@@ -121,7 +121,12 @@ extension Service {
 extension Method {
   /// Whether other messages may have to precede the response: an `observe`, an `observe/flush` and
   /// an `unobserve` are answered after the changes that they wait for.
-  var isPreceded: Bool { order == .alone }
+  package var isPreceded: Bool { order == .alone }
+
+  /// Whether other messages may have to precede the response of a method.
+  package static func isPreceded(named name: String) -> Bool {
+    MethodTable.method(named: name)?.isPreceded == true
+  }
 
   /// Whether the response may be long.
   var isMetered: Bool { !traits.contains(.hasShortResult) }

@@ -205,7 +205,7 @@ package actor Service {
         limits: limits.connection,
         closesOnUnknownFraming: closesOnUnknownFraming,
         account: account,
-        isPreceded: { MethodTable.method(named: $0)?.isPreceded == true }
+        isPreceded: Method.isPreceded(named:)
       ),
       account: account,
       readsMax: limits.readsMax

@@ -119,8 +119,8 @@ package struct Peer: Sendable {
     }
   }
 
-  /// Whether messages were received that `next()` has not returned.
-  package var hasPending: Bool { !pending.isEmpty }
+  /// The number of messages that were received and that `next()` has not returned.
+  package var pendingCount: Int { pending.count }
 
   /// Returns what the peer asks for next; nil until it sends more.
   ///
@@ -267,31 +267,39 @@ package struct Peer: Sendable {
   /// Answers a request.
   ///
   /// - Parameters:
-  ///   - outcome: The whole response, or the error of one.
+  ///   - response: The whole response.
+  ///   - isError: Whether it has an error.
   ///   - request: The request, which has no response yet.
   ///   - atOnce: Whether the response overtakes those of earlier requests in any dialect.
   package mutating func respond(
-    _ outcome: Result<MessageBytes, RPCError>,
+    _ response: MessageBytes,
+    isError: Bool,
     to request: Request,
     atOnce: Bool = false
   ) {
     release(request.bytes)
-    let message: MessageBytes
-    var succeeded = true
-    switch outcome {
-    case .success(let response): message = response
-    case .failure(let error):
-      message = MessageBytes(MessageWriter.error(request.id, error))
-      succeeded = false
-    }
-    if request.isHandshake { lifecycle.initializeEnded(succeeded: succeeded) }
+    if request.isHandshake { lifecycle.initializeEnded(succeeded: !isError) }
     order.answer(
-      message,
+      response,
       at: request.slot,
       isPreceded: request.isPreceded,
       inOrder: keepsOrder && !atOnce
     )
     collect()
+  }
+
+  /// Answers a request with a whole response, or with an error.
+  package mutating func respond(
+    _ outcome: Result<MessageBytes, RPCError>,
+    to request: Request,
+    atOnce: Bool = false
+  ) {
+    switch outcome {
+    case .success(let response): respond(response, isError: false, to: request, atOnce: atOnce)
+    case .failure(let error):
+      let response = MessageBytes(MessageWriter.error(request.id, error))
+      respond(response, isError: true, to: request, atOnce: atOnce)
+    }
   }
 
   /// Sends a notification, after the end of an array that is open.
@@ -381,6 +389,7 @@ package struct Peer: Sendable {
 
   /// Ends the connection if its input has ended; called when all requests are answered.
   package mutating func endIfDone() {
+    if inputHasEnded, pending.isEmpty { phase.endInput() }
     let isAbrupt = dialect.needsShutdown && !lifecycle.isShutDown
     phase.drained(exitCode: isAbrupt ? 1 : 0)
   }

@@ -103,8 +103,8 @@ import Testing
     let lines = try outcome.lines
     try #require(lines.count == 4)
     #expect(lines[0]["result"]?["count"] == 1)
-    #expect(lines[1][0]?["result"]?["now"] == 2000)
-    #expect(lines[1][1]?["error"]?["code"] == -32600)
+    #expect(lines[1][0]?["error"]?["code"] == -32600)
+    #expect(lines[1][1]?["result"]?["now"] == 2000)
     #expect(lines[1][2]?["result"]?["count"] == 3)
     #expect(lines[1].array?.count == 3)
     #expect(lines[2]["result"] == ["total": 0])

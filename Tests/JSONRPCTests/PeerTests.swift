@@ -216,11 +216,11 @@ private struct Exchange {
     var exchange = Exchange(account: budget.open {})
     let line = Line.request(1, "fetch") + "\n" + Line.notification("note") + "\n"
     exchange.peer.receive(Array(line.utf8).span)
-    #expect(exchange.peer.hasPending)
+    #expect(exchange.peer.pendingCount == 2)
     #expect(exchange.peer.requestBytes >= line.utf8.count - 2)
     #expect(budget.bytes == exchange.peer.requestBytes)
     #expect(exchange.takeAll() == ["#1 fetch"])
-    #expect(!exchange.peer.hasPending)
+    #expect(exchange.peer.pendingCount == 0)
     #expect(budget.bytes == exchange.peer.requestBytes)
     exchange.answer(1)
     #expect(exchange.peer.requestBytes == 0)

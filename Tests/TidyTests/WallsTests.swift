@@ -51,7 +51,7 @@ enum Walls {
     "CordialEmbedded": [
       "Cordial", "CordialProtocol", "CordialService", "CordialValues", "JSON", "JSONRPC",
       "ObjectModel", "PersistentStore", "Spotlight", "Transport", "XcodeModel", "Logging",
-      "ServiceLifecycle", "Synchronization", "Glibc", "DequeModule",
+      "ServiceLifecycle", "Synchronization", "Glibc",
     ],
     "Porting": ["Cordial", "JSON", "ObjectModel", "SQLite"],
     "LiveTable": ["JSON"],

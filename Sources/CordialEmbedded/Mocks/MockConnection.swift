@@ -2,45 +2,19 @@ import Cordial
 import CordialProtocol
 import CordialService
 import CordialValues
-import DequeModule
 import JSON
 import JSONRPC
 import Synchronization
 import Transport
 
-/// A client's connection to a mock, which answers one message after the other; used on the loop.
+/// A client's connection to a mock, which answers one request after the other; used on the loop.
 final class MockConnection: Sendable {
-  /// What the connection waits for before it reads the next message.
-  private enum Waiting {
-    /// The response of the service to a request of the client.
-    case response(RequestID)
-    /// The end of a move of the clock.
-    case clock
-  }
-
-  /// What a client has sent.
-  private enum Input {
-    /// A message, with its memory in bytes.
-    case message(JSONValue, bytes: Int)
-    /// Bytes that are no message; the connection ends after some of them.
-    case failure(RPCError, ends: Bool)
-
-    var bytes: Int {
-      if case .message(_, let bytes) = self { bytes } else { 0 }
-    }
-  }
-
   private struct State {
-    var decoder: FrameDecoder
+    var peer: Peer
+    /// The request that is being answered; the next one waits for its response.
+    var current: Peer.Request?
     /// The messages of the service that are not complete.
     var responses: FrameDecoder
-    var inputs: Deque<Input> = []
-    /// The memory of `inputs`, in bytes.
-    var inputBytes = 0
-    var waiting: Waiting?
-    /// The responses of a batch, their length, and how many of its elements are still to come.
-    var batch: (responses: [[UInt8]], bytes: Int, remaining: Int)?
-    var inputHasEnded = false
     var session: Int?
     /// What happens at the next response to `flush`.
     var flushed: (@Sendable (JSONValue) -> Void)?
@@ -51,11 +25,9 @@ final class MockConnection: Sendable {
   /// The number of the connection, from 1 in the order in which they open.
   let number: Int
   private let state: Mutex<State>
-  /// Counts the memory of the client's messages.
-  private let account: ByteBudget.Account
 
   /// The number of waiting messages at which the peer is not read.
-  private static let inputsMax = 1000
+  private static let pendingMax = 1000
   /// The ID of requests that the connection makes itself; a client's request may have it too,
   /// because only one request runs at a time.
   private static let ownID = RequestID.string("mock")
@@ -65,20 +37,22 @@ final class MockConnection: Sendable {
     self.channel = channel
     self.number = number
     let dropped = Dropped()
-    account = stage.engine.budget.open { [loop = stage.engine.loop] in
-      loop.execute { dropped.connection?.dropUnfinished() }
+    let account = stage.engine.budget.open { [loop = stage.engine.loop] in
+      loop.execute { dropped.connection?.update { $0.dropUnfinished() } }
     }
     let limits = stage.engine.limits
-    state = Mutex(
-      State(
-        decoder: FrameDecoder(
-          framing: framing,
-          messageBytesMax: limits.messageBytesMax,
-          account: account
-        ),
-        responses: FrameDecoder(framing: .line, messageBytesMax: limits.answerBytesMax + (1 << 20))
-      )
+    let peer = Peer(
+      framing: framing,
+      limits: limits.connection,
+      closesOnUnknownFraming: true,
+      account: account,
+      isPreceded: Method.isPreceded(named:)
     )
+    let responses = FrameDecoder(
+      framing: .line,
+      messageBytesMax: limits.answerBytesMax + (1 << 20)
+    )
+    state = Mutex(State(peer: peer, responses: responses))
     dropped.set(self)
   }
 
@@ -97,15 +71,6 @@ final class MockConnection: Sendable {
     }
   }
 
-  private func dropUnfinished() {
-    state.withLock { state in
-      var inputs: [Input] = []
-      state.decoder.dropUnfinished { event, frame in take(event, frame, &inputs) }
-      state.inputs += inputs
-    }
-    proceed()
-  }
-
   /// Opens a session of the service; called on the loop.
   func open() {
     let session = stage.engine.service.assumeIsolated { service in
@@ -114,168 +79,73 @@ final class MockConnection: Sendable {
     state.withLock { $0.session = session }
   }
 
-  // MARK: Input
+  // MARK: Requests
 
   func receive(_ bytes: Span<UInt8>) {
-    state.withLock { state in
-      var inputs: [Input] = []
-      state.decoder.receive(bytes) { event, frame in take(event, frame, &inputs) }
-      state.inputs += inputs
-      state.inputBytes += inputs.reduce(0) { $0 + $1.bytes }
-    }
+    state.withLock { $0.peer.receive(bytes) }
     proceed()
   }
 
   func endInput() {
-    state.withLock { state in
-      var inputs: [Input] = []
-      state.decoder.end { event, frame in take(event, frame, &inputs) }
-      state.inputs += inputs
-      state.inputBytes += inputs.reduce(0) { $0 + $1.bytes }
-      state.inputHasEnded = true
-    }
+    update { $0.endInput() }
+  }
+
+  private func update(_ change: (inout Peer) -> Void) {
+    state.withLock { change(&$0.peer) }
     proceed()
   }
 
-  private func take(
-    _ event: FrameDecoder.Event,
-    _ frame: Span<UInt8>,
-    _ inputs: inout [Input]
-  ) {
-    switch event {
-    case .frame:
-      let blanks: Set<UInt8> = [0x20, 0x09, 0x0D]
-      guard !frame.indices.allSatisfy({ blanks.contains(frame[$0]) }) else { return }
-      do throws(JSONError) {
-        let parsed = try JSONParser.measure(
-          frame,
-          depthMax: 256,
-          valuesMax: stage.engine.limits.valuesMax,
-          bytesMax: account.messageBytesMax
-        )
-        account.addRequests(parsed.bytes)
-        inputs.append(.message(parsed.value, bytes: parsed.bytes))
-      } catch {
-        let isTooLarge = error.code == .tooLarge || error.code == .tooManyValues
-        inputs.append(
-          .failure(isTooLarge ? memoryIsUsed : RPCError(.parseError, error.message), ends: false)
-        )
-      }
-    case .oversized: failure("A message is too long", ends: false)
-    case .dropped: inputs.append(.failure(memoryIsUsed, ends: false))
-    case .unknownFraming: failure("These bytes are no message", ends: true)
-    case .fatal(let message): failure(message, ends: true)
-    }
-    func failure(_ message: String, ends: Bool) {
-      inputs.append(.failure(RPCError(.parseError, message), ends: ends))
-    }
-  }
-
-  private var memoryIsUsed: RPCError {
-    Limits.exceeded("processBytes", max: account.announcedMax, "The memory for messages is used up")
-  }
-
-  /// Handles messages until one has to wait for its response.
+  /// Handles requests until one has to wait for its response.
   private func proceed() {
-    while true {
-      let (next, isDone, session) = state.withLock { state -> (Input?, Bool, Int?) in
-        // While a client does not read its responses, its messages wait.
-        guard state.waiting == nil, channel.isWritable, let next = state.inputs.popFirst() else {
-          let isDone = state.waiting == nil && state.inputs.isEmpty && state.inputHasEnded
-          return (nil, isDone, state.session)
-        }
-        state.inputBytes -= next.bytes
-        return (next, false, state.session)
-      }
-      guard let next else {
-        if isDone, let session {
-          stage.engine.service.assumeIsolated { $0.endInput(session: session) }
-        }
-        break
-      }
-      switch next {
-      case .message(let message, let bytes): handle(message, bytes: bytes)
-      case .failure(let error, let ends):
-        send(MessageWriter.error(.null, error))
-        if ends { return channel.close(exitCode: 1) }
-      }
-    }
-    let reads = state.withLock { state in
-      state.inputs.count < Self.inputsMax
-        && state.inputBytes <= stage.engine.limits.inFlightBytesMax
+    while let request = takeNext() { handle(request) }
+    flushOutput()
+    let (reads, ended) = state.withLock { state -> (Bool, Int?) in
+      let reads =
+        state.peer.pendingCount < Self.pendingMax
+        && state.peer.requestBytes <= stage.engine.limits.inFlightBytesMax
+      let isDone = state.current == nil && !state.peer.reads && state.peer.pendingCount == 0
+      return (reads, isDone ? state.session : nil)
     }
     channel.setReading(reads)
+    // The service closes the session after its last update.
+    if let ended { stage.engine.service.assumeIsolated { $0.endInput(session: ended) } }
   }
 
-  private func handle(_ value: JSONValue, bytes: Int) {
-    if let elements = value.array, !elements.isEmpty, state.withLock({ $0.batch == nil }) {
-      return handle(elements, bytes: bytes)
-    }
-    // The message is held until its response is known, which other messages wait for.
-    defer { account.addRequests(-bytes) }
-    let message: Message
-    do throws(RPCError) {
-      message = try Message(value)
-    } catch {
-      return respond(MessageWriter.error(value["id"].flatMap(RequestID.init) ?? .null, error))
-    }
-    switch message {
-    case .request(let id, let method, let params): handle(id, method, params, value)
-    case .notification: forward(value)
-    case .response: break
-    }
-  }
-
-  /// Handles the elements of a batch as messages, whose responses are sent together.
-  private func handle(_ elements: [JSONValue], bytes: Int) {
-    let max = stage.engine.limits.batchMax
-    guard elements.count <= max else {
-      account.addRequests(-bytes)
-      let error = Limits.exceeded("batch", max: max, "A batch has at most \(max) requests")
-      return send(MessageWriter.error(.null, error))
-    }
-    let count = elements.count(where: Self.isAnswered)
-    let each = bytes / elements.count
-    account.addRequests(each * elements.count - bytes)
+  private func takeNext() -> Peer.Request? {
     state.withLock { state in
-      if count > 0 { state.batch = ([], 0, count) }
-      state.inputBytes += each * elements.count
-      state.inputs.insert(contentsOf: elements.map { Input.message($0, bytes: each) }, at: 0)
+      // While a client does not read its responses, its requests wait.
+      guard state.current == nil, channel.isWritable else { return nil }
+      while let event = state.peer.next() {
+        // A request that is cancelled was answered before.
+        guard case .request(let request) = event else { continue }
+        state.current = request
+        return request
+      }
+      return nil
     }
   }
 
-  /// Returns whether an element of a batch has a response: a request, or what is no message.
-  private static func isAnswered(_ element: JSONValue) -> Bool {
-    do throws(RPCError) {
-      if case .request = try Message(element) { return true }
-      return false
-    } catch {
-      return true
-    }
-  }
-
-  private func handle(
-    _ id: RequestID,
-    _ method: String,
-    _ params: JSONValue,
-    _ message: JSONValue
-  ) {
+  private func handle(_ request: Peer.Request) {
+    let (method, params) = (request.method, request.params)
     let max = stage.engine.limits.answerBytesMax
-    guard state.withLock({ $0.batch?.bytes ?? 0 }) < max else {
+    let admission = state.withLock {
+      $0.peer.admission(of: request, heldMax: .max, wholeMax: max)
+    }
+    if case .isTooLong = admission {
       let error = Limits.exceeded("answerBytes", max: max, "The responses of a batch are too long")
-      return respond(MessageWriter.error(id, error))
+      return respond(.failure(error))
     }
     if let answer = stage.answer(to: method, params) {
-      let members = [JSONMember("jsonrpc", "2.0"), JSONMember("id", id.json), answer]
-      return respond(Array(JSONValue.object(members).text.utf8))
+      let members = [JSONMember("jsonrpc", "2.0"), JSONMember("id", request.id.json), answer]
+      return respond(.object(members))
     }
-    if method == AdvanceCall.name { return advance(id, params) }
+    if method == AdvanceCall.name { return advance(params) }
     guard MethodTable.method(named: method)?.traits.contains(.isScripted) == true else {
-      return respond(MessageWriter.error(id, Self.unscripted(method, params)))
+      return respond(.failure(Self.unscripted(method, params)))
     }
-    state.withLock { $0.waiting = .response(id) }
     let isFetch = [FetchCall.method.name, ObserveCall.method.name].contains(method)
-    forward(isFetch ? message.replacing("params", stage.withScriptedValues(params)) : message)
+    let scripted = isFetch ? stage.withScriptedValues(params) : params
+    send(MessageWriter.request(request.id, method, stage.toStore(scripted)))
   }
 
   private static func unscripted(_ method: String, _ params: JSONValue) -> RPCError {
@@ -290,38 +160,35 @@ final class MockConnection: Sendable {
     )
   }
 
-  private func forward(_ message: JSONValue) {
-    let bytes = Array(stage.toStore(message).text.utf8) + [0x0A]
-    guard let session = state.withLock({ $0.session }) else { return }
-    stage.engine.service.assumeIsolated { $0.receive(bytes.span, session: session) }
+  /// Sends a request to the service.
+  private func send(_ request: [UInt8]) {
+    let bytes = request + [0x0A]
+    withSession { $0.receive(bytes.span, session: $1) }
   }
 
-  // MARK: Output
+  // MARK: Responses
 
   /// Takes messages of the service.
   func take(_ pieces: [[UInt8]]) {
-    var messages: [[UInt8]] = []
+    var messages: [JSONValue] = []
     state.withLock { state in
       for piece in pieces {
         state.responses.receive(piece.span) { event, frame in
           guard case .frame = event else { return }
-          messages.append(frame.indices.map { frame[$0] })
+          do throws(JSONError) {
+            messages.append(try JSONParser.parse(frame, depthMax: 256))
+          } catch {
+            preconditionFailure("The service has sent what is no JSON: \(error.message)")
+          }
         }
       }
     }
-    for message in messages {
-      do {
-        take(try JSONParser.parse(message.span, depthMax: 256))
-      } catch {
-        // The service writes JSON only; what is not is passed on unchanged.
-        send(message)
-      }
-    }
+    for message in messages { take(message) }
   }
 
   private func take(_ message: JSONValue) {
     guard message["method"] == nil, let id = message["id"].flatMap(RequestID.init) else {
-      return send(Array(stage.toClient(message).text.utf8))
+      return notify(stage.toClient(message))
     }
     let flushed = state.withLock { state in
       defer { if id == Self.ownID { state.flushed = nil } }
@@ -335,66 +202,66 @@ final class MockConnection: Sendable {
       let data = (error["data"] ?? .object([])).replacing("hint", hint)
       response = response.replacing("error", error.replacing("data", data))
     }
-    let wasAwaited = state.withLock { state in
-      guard case .response(let awaited)? = state.waiting, awaited == id else { return false }
-      state.waiting = nil
-      return true
-    }
-    respond(Array(response.text.utf8))
+    respond(response)
     // The service may be in the middle of its own work.
-    if wasAwaited { stage.engine.loop.execute { self.proceed() } }
+    stage.engine.loop.execute { self.proceed() }
   }
 
-  /// Sends a response, or keeps it for those of its batch.
-  private func respond(_ response: [UInt8]) {
-    let complete = state.withLock { state -> [[UInt8]] in
-      guard var batch = state.batch else { return [response] }
-      batch.responses.append(response)
-      batch.bytes += response.count
-      batch.remaining -= 1
-      state.batch = batch.remaining > 0 ? batch : nil
-      guard batch.remaining == 0 else { return [] }
-      return [Array("[".utf8) + batch.responses.joined(separator: [0x2C]) + Array("]".utf8)]
+  /// Answers the current request.
+  private func respond(_ response: JSONValue) {
+    let bytes = MessageBytes(Array(response.text.utf8))
+    end { $0.respond(bytes, isError: response["error"] != nil, to: $1) }
+  }
+
+  private func respond(_ outcome: Result<MessageBytes, RPCError>) {
+    end { $0.respond(outcome, to: $1) }
+  }
+
+  private func end(_ respond: (inout Peer, Peer.Request) -> Void) {
+    state.withLock { state in
+      guard let request = state.current else { return }
+      state.current = nil
+      respond(&state.peer, request)
     }
-    for message in complete { send(message) }
+    flushOutput()
   }
 
-  private func send(_ message: [UInt8]) {
-    let framing = state.withLock { $0.decoder.framing } ?? .line
-    channel.write([framing.frame(message)])
-  }
-
-  /// Sends a notification of a recording, on the loop.
+  /// Sends a notification of the service or of a recording, on the loop.
   func notify(_ message: JSONValue) {
-    send(Array(message.text.utf8))
+    state.withLock { $0.peer.notify(MessageBytes(Array(message.text.utf8))) }
+    flushOutput()
+  }
+
+  private func flushOutput() {
+    let pieces = state.withLock { $0.peer.takeOutput() }
+    if !pieces.isEmpty { channel.write(pieces) }
   }
 
   // MARK: The clock
 
   /// `mock/advance`: moves the clock, and makes the saves that are due.
-  private func advance(_ id: RequestID, _ params: JSONValue) {
+  private func advance(_ params: JSONValue) {
     let due: (now: Int64, due: [MockStage.Occurrence])
     do throws(RPCError) {
       due = try stage.begin(advance: try AdvanceCall.milliseconds(params))
     } catch {
-      return respond(MessageWriter.error(id, error))
+      return respond(.failure(error))
     }
-    state.withLock { $0.waiting = .clock }
-    run(due.due[...], now: due.now, id)
+    run(due.due[...], now: due.now)
   }
 
-  private func run(_ due: ArraySlice<MockStage.Occurrence>, now: Int64, _ id: RequestID) {
+  private func run(_ due: ArraySlice<MockStage.Occurrence>, now: Int64) {
     guard let next = due.first else {
       return flush { response in
         let token = response["result"]?["token"] ?? .null
-        self.endAdvance(id, .success(["now": .integer(now), "token": token]))
+        self.endAdvance(.success(["now": .integer(now), "token": token]))
       }
     }
     let step = stage.script.timeline[next.step]
     switch step.action {
     case .notification(let connection, let message):
       stage.notify(connection, message)
-      run(due.dropFirst(), now: now, id)
+      run(due.dropFirst(), now: now)
     case .save(let params):
       stage.save(params) { error in
         if let error {
@@ -403,20 +270,21 @@ final class MockConnection: Sendable {
             message: "\(step.place).save: \(error.message)",
             data: error.data
           )
-          return self.endAdvance(id, .failure(failure))
+          return self.endAdvance(.failure(failure))
         }
         // The changes of a step are sent before those of the next one.
-        self.flush { _ in self.run(due.dropFirst(), now: now, id) }
+        self.flush { _ in self.run(due.dropFirst(), now: now) }
       }
     }
   }
 
-  private func endAdvance(_ id: RequestID, _ outcome: Result<JSONValue, RPCError>) {
+  private func endAdvance(_ outcome: Result<JSONValue, RPCError>) {
     stage.endAdvance()
-    state.withLock { $0.waiting = nil }
-    switch outcome {
-    case .success(let result): respond(MessageWriter.result(id, Array(result.text.utf8)))
-    case .failure(let error): respond(MessageWriter.error(id, error))
+    end { peer, request in
+      let response = outcome.map { result in
+        MessageBytes(MessageWriter.result(request.id, Array(result.text.utf8)))
+      }
+      peer.respond(response, to: request)
     }
     stage.engine.loop.execute { self.proceed() }
   }
@@ -427,9 +295,8 @@ final class MockConnection: Sendable {
     let message = MessageWriter.request(Self.ownID, FlushCall.method.name, .object([]))
     // In a later turn, because the service may be in the middle of its own work.
     stage.engine.loop.execute {
-      guard let session = self.state.withLock({ $0.session }) else { return self.endFlush() }
-      let bytes = message + [0x0A]
-      self.stage.engine.service.assumeIsolated { $0.receive(bytes.span, session: session) }
+      guard self.state.withLock({ $0.session }) != nil else { return self.endFlush() }
+      self.send(message)
     }
   }
 
@@ -455,7 +322,11 @@ final class MockConnection: Sendable {
 
   func closed() {
     withSession { $0.disconnected(session: $1) }
-    state.withLock { $0.session = nil }
+    state.withLock { state in
+      state.session = nil
+      state.current = nil
+      state.peer.disconnect()
+    }
     endFlush()
   }
 
@@ -464,5 +335,14 @@ final class MockConnection: Sendable {
     stage.engine.service.assumeIsolated { body($0, session) }
   }
 
-  var peer: ByteChannel { channel }
+  /// Closes the channel, because the service has sent all.
+  func close(exitCode: Int32) {
+    let code = state.withLock { state in
+      state.peer.endIfDone()
+      return state.peer.takeEnd()
+    }
+    channel.close(exitCode: code ?? exitCode)
+  }
+
+  var clientChannel: ByteChannel { channel }
 }

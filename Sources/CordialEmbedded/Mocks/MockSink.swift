@@ -8,7 +8,7 @@ final class MockSink: ByteSink {
 
   init(_ connection: MockConnection) {
     self.connection = connection
-    channel = connection.peer
+    channel = connection.clientChannel
   }
 
   var isWritable: Bool { channel.isWritable }
@@ -21,5 +21,5 @@ final class MockSink: ByteSink {
 
   func abort() { channel.abort() }
 
-  func close(exitCode: Int32) { channel.close(exitCode: exitCode) }
+  func close(exitCode: Int32) { connection?.close(exitCode: exitCode) }
 }
