@@ -4,17 +4,12 @@ package import JSON
 package import JSONRPC
 package import PersistentStore
 
-/// A connection that waits for a migration: what it sent, and what it can be answered before the
-/// service exists.
-///
-/// Transitions:
-/// - open to refused at bytes that are not a message, after their error.
+/// A connection that waits for a migration: the requests that have no response until the service
+/// exists, and those that can be answered before.
 package struct HeldConnection {
-  /// A message that waits for the service.
+  /// A request that waits for the service.
   private struct Held {
-    let bytes: [UInt8]
-    /// The ID of a request; nil for a notification and for a batch.
-    let id: RequestID?
+    let request: Peer.Request
     /// The token by which the client asked for progress, nil if it did not.
     let progressToken: JSONValue?
     /// The time after which the request fails, in microseconds; nil if it waits to the end.
@@ -23,193 +18,118 @@ package struct HeldConnection {
     var hasBegun = false
   }
 
-  private var decoder: FrameDecoder
+  private var peer: Peer
   private var held: [Held] = []
-  /// The memory of the messages that wait, in bytes.
-  package private(set) var heldBytes = 0
-  /// The number of messages that wait.
+
+  /// The number of requests that wait.
   package var heldCount: Int { held.count }
-  /// Whether the connection must be closed, after its last response.
-  package private(set) var isRefused = false
-  /// Whether the client sends nothing more.
-  package var hasEnded = false
 
-  private let limits: Connection.Limits
-  /// Counts the memory of the messages that wait; nil for no common bound.
-  private let account: ByteBudget.Account?
+  /// The memory of the requests that wait, in bytes.
+  package var heldBytes: Int { peer.requestBytes }
 
-  /// Creates the connection of a new client.
-  ///
-  /// - Parameters:
-  ///   - framing: The framing, nil to let the first bytes choose it.
-  ///   - limits: The limits of the messages.
-  ///   - account: Counts the memory of the messages that wait; nil for no common bound.
-  package init(
-    framing: Framing?,
-    limits: Connection.Limits,
-    account: ByteBudget.Account? = nil
-  ) {
-    decoder = FrameDecoder(
-      framing: framing,
-      messageBytesMax: limits.messageBytesMax,
-      account: account
-    )
-    self.limits = limits
-    self.account = account
+  /// Creates the connection of a new peer.
+  package init(_ peer: Peer) {
+    self.peer = peer
   }
 
-  private var framing: Framing { decoder.framing ?? .line }
+  /// Removes and returns the bytes for the client, in pieces.
+  package mutating func takeOutput() -> [[UInt8]] { peer.takeOutput() }
 
-  // MARK: Input
+  // MARK: Requests
 
-  /// Receives bytes, and returns the responses that they get at once, as bytes.
+  /// Receives the next bytes of the client.
   ///
   /// - Parameters:
-  ///   - bytes: The next bytes of the client.
-  ///   - status: The result of `status`.
-  ///   - deadline: The time after which other requests fail, in microseconds.
-  /// - Returns: The bytes for the client.
-  package mutating func receive(_ bytes: Span<UInt8>, status: JSONValue, deadline: Int64) -> [UInt8]
-  {
-    guard !isRefused else { return [] }
-    var messages: [[UInt8]] = []
-    let memoryIsUsed = memoryIsUsed
-    var failure: RPCError?
-    decoder.receive(bytes) { event, frame in
+  ///   - bytes: The bytes.
+  ///   - deadline: The time after which requests fail that wait, in microseconds.
+  ///   - status: Returns the result of `status`.
+  package mutating func receive(
+    _ bytes: Span<UInt8>,
+    deadline: Int64,
+    status: () -> JSONValue
+  ) {
+    peer.receive(bytes)
+    while let event = peer.next() {
       switch event {
-      case .frame: messages.append(Self.copy(frame))
-      case .dropped: failure = memoryIsUsed
-      case .oversized, .unknownFraming, .fatal: failure = Self.unreadable
+      case .request(let request): begin(request, deadline, status)
+      case .cancellation(let id):
+        let error = RPCError(.requestCancelled, "The request was cancelled before it began")
+        fail(error) { $0.request.id == id }
       }
     }
-    var output = messages.reduce(into: [UInt8]()) { output, message in
-      output += receive(message, status, deadline)
+  }
+
+  private mutating func begin(
+    _ request: Peer.Request,
+    _ deadline: Int64,
+    _ status: () -> JSONValue
+  ) {
+    switch request.method {
+    case StatusCall.method.name: answer(request, status())
+    case DiscoverCall.method.name: answer(request, OpenRPC.document)
+    default:
+      let token = request.params["workDoneToken"].flatMap { $0.isNull ? nil : $0 }
+      held.append(
+        Held(
+          request: request,
+          progressToken: token,
+          deadline: token == nil ? deadline : nil
+        )
+      )
     }
-    if let failure { output += refuse(failure) }
-    return output
+  }
+
+  private mutating func answer(_ request: Peer.Request, _ result: JSONValue) {
+    let response = MessageWriter.result(request.id, Array(result.text.utf8))
+    peer.respond(.success(MessageBytes(response)), to: request, atOnce: true)
+  }
+
+  /// Fails the requests for which a condition holds.
+  private mutating func fail(_ error: RPCError, where isFailed: (Held) -> Bool) {
+    let failed = held.filter(isFailed)
+    held.removeAll(where: isFailed)
+    for message in failed { peer.respond(.failure(error), to: message.request, atOnce: true) }
+  }
+
+  /// Receives the end of the client's input.
+  package mutating func endInput() {
+    peer.endInput()
   }
 
   /// Drops the unfinished message, because the memory for messages is used up.
-  ///
-  /// - Returns: The bytes for the client, whose connection is refused.
-  package mutating func dropUnfinished() -> [UInt8] {
-    var isDropped = false
-    decoder.dropUnfinished { _, _ in isDropped = true }
-    return isDropped ? refuse(memoryIsUsed) : []
-  }
-
-  private mutating func refuse(_ error: RPCError) -> [UInt8] {
-    isRefused = true
-    return framing.frame(MessageWriter.error(.null, error))
-  }
-
-  private static let unreadable = RPCError(
-    .parseError,
-    "While the store is migrated, this cannot be read"
-  )
-
-  private var memoryIsUsed: RPCError {
-    .exceeded(
-      "processBytes",
-      max: account?.announcedMax ?? .max,
-      "The memory for the messages of all connections is used up; connect again later"
-    )
-  }
-
-  private static func copy(_ frame: Span<UInt8>) -> [UInt8] {
-    var message: [UInt8] = []
-    message.reserveCapacity(frame.count)
-    JSONBytes.append(frame, to: &message)
-    return message
-  }
-
-  private mutating func receive(
-    _ bytes: [UInt8],
-    _ status: JSONValue,
-    _ deadline: Int64
-  ) -> [UInt8] {
-    let value: JSONValue
-    do {
-      // The value is held during this call only.
-      value = try JSONParser.measure(
-        bytes.span,
-        depthMax: limits.depthMax,
-        valuesMax: limits.valuesMax,
-        bytesMax: account?.messageBytesMax ?? .max
-      ).value
-    } catch {
-      // The service reads the message again, and answers it.
-      hold(Held(bytes: bytes, id: nil, progressToken: nil, deadline: nil))
-      return []
-    }
-    let id = value["id"].flatMap(RequestID.init)
-    let method = value["method"]?.string
-    if let id, method == StatusCall.method.name { return result(id, status) }
-    if let id, method == DiscoverCall.method.name { return result(id, OpenRPC.document) }
-    if method == CancelNotification.method.name, let id = value["params"]?["id"] {
-      return cancel(RequestID(id))
-    }
-    let token = value["params"]?["workDoneToken"].flatMap { $0.isNull ? nil : $0 }
-    hold(
-      Held(
-        bytes: bytes,
-        id: id,
-        progressToken: id == nil ? nil : token,
-        deadline: id == nil || token != nil ? nil : deadline
-      )
-    )
-    return []
-  }
-
-  private mutating func hold(_ message: Held) {
-    held.append(message)
-    add(Self.memory(of: message))
-  }
-
-  private mutating func remove(_ index: Int) {
-    add(-Self.memory(of: held[index]))
-    held.remove(at: index)
-  }
-
-  /// The memory of a message beside its bytes.
-  private static let overheadBytes = 256
-
-  private static func memory(of message: Held) -> Int { message.bytes.count + overheadBytes }
-
-  private mutating func add(_ bytes: Int) {
-    heldBytes += bytes
-    account?.addRequests(bytes)
-  }
-
-  private func result(_ id: RequestID, _ result: JSONValue) -> [UInt8] {
-    framing.frame(MessageWriter.result(id, Array(result.text.utf8)))
-  }
-
-  private mutating func cancel(_ id: RequestID?) -> [UInt8] {
-    guard let id, let index = held.firstIndex(where: { $0.id == id }) else { return [] }
-    remove(index)
-    let error = RPCError(.requestCancelled, "The request was cancelled before it began")
-    return framing.frame(MessageWriter.error(id, error))
+  package mutating func dropUnfinished() {
+    peer.dropUnfinished()
+    // The error of the message is sent.
+    while peer.next() != nil {}
   }
 
   // MARK: Progress
 
-  /// Returns the notifications of a step, for the requests that asked for them.
-  package mutating func report(_ progress: MigrationProgress) -> [UInt8] {
-    var output: [UInt8] = []
+  /// Notifies the clients of requests that asked for progress of a step.
+  package mutating func report(_ progress: MigrationProgress) {
     for index in held.indices {
       guard let token = held[index].progressToken else { continue }
       if !held[index].hasBegun {
         held[index].hasBegun = true
-        output += framing.frame(MigrationProgress.notification(token, progress.begin))
+        notify(token, progress.begin)
       }
-      output += framing.frame(MigrationProgress.notification(token, progress.report))
+      notify(token, progress.report)
     }
-    return output
   }
 
-  /// Fails the requests whose time is over, and returns the errors.
-  package mutating func expire(at time: Int64, _ progress: MigrationProgress?) -> [UInt8] {
+  /// Ends the progress of the requests that asked for it.
+  package mutating func endProgress() {
+    for message in held where message.hasBegun {
+      if let token = message.progressToken { notify(token, MigrationProgress.end) }
+    }
+  }
+
+  private mutating func notify(_ token: JSONValue, _ value: JSONValue) {
+    peer.notify(MessageBytes(MigrationProgress.notification(token, value)))
+  }
+
+  /// Fails the requests whose time is over.
+  package mutating func expire(at time: Int64, _ progress: MigrationProgress?) {
     var data: [JSONMember] = [
       JSONMember("code", .string(ErrorName.storeBusy.rawValue)),
       JSONMember("hint", "status shows the progress; a request with a workDoneToken waits"),
@@ -220,42 +140,26 @@ package struct HeldConnection {
       message: "The store is being migrated",
       data: .object(data)
     )
-    var output: [UInt8] = []
-    let isExpired = { (message: Held) in message.deadline.map { $0 <= time } ?? false }
-    for message in held where isExpired(message) {
-      guard let id = message.id else { continue }
-      output += framing.frame(MessageWriter.error(id, error))
-      add(-Self.memory(of: message))
-    }
-    held.removeAll(where: isExpired)
-    return output
+    fail(error) { message in message.deadline.map { $0 <= time } ?? false }
   }
 
   // MARK: The end
 
-  /// Whether the client sends nothing more and waits for nothing.
-  package var isDone: Bool { hasEnded && held.isEmpty && decoder.incompleteBytes.isEmpty }
-
-  /// Returns the errors of the requests that wait, where the store cannot be opened.
-  package func failures(_ error: StoreError) -> [UInt8] {
-    held.compactMap(\.id).reduce(into: []) { output, id in
-      output += framing.frame(MessageWriter.error(id, RPCError(error)))
-    }
+  /// Fails all requests, because the store cannot be opened.
+  package mutating func fail(_ error: StoreError) {
+    fail(RPCError(error)) { _ in true }
   }
 
-  /// Returns the last notifications of the requests that asked for progress.
-  package func end() -> [UInt8] {
-    held.filter(\.hasBegun).reduce(into: []) { output, message in
-      guard let token = message.progressToken else { return }
-      output += framing.frame(MigrationProgress.notification(token, MigrationProgress.end))
-    }
+  /// Returns the exit code with which the connection has to be closed; nil to keep it open.
+  package mutating func takeEnd() -> Int32? {
+    if held.isEmpty { peer.endIfDone() }
+    return peer.takeEnd()
   }
 
-  /// Releases the memory, because the service has the messages.
-  package func release() { account?.close() }
-
-  /// The bytes that the service receives: the messages that wait, and an incomplete one.
-  package var remainingInput: [UInt8] {
-    held.reduce(into: []) { $0 += framing.frame($1.bytes) } + decoder.incompleteBytes
+  /// Returns the peer to what answers the requests from now on.
+  package mutating func release() -> Peer {
+    peer.putBack(held.map(\.request))
+    held = []
+    return peer
   }
 }

@@ -13,12 +13,12 @@ package final class MigrationGate: ByteChannelOwner {
   private struct State {
     var connections: [Int: (channel: ByteChannel, held: HeldConnection)] = [:]
     var progress: MigrationProgress?
-    /// The owner after the migration.
-    var owner: (any ByteChannelOwner)?
+    /// What answers the requests after the migration.
+    var responder: (any Responder)?
   }
 
   private let loop: TransportLoop
-  private let framing: Framing?
+  private let settings: PeerSettings
   private let limits: Limits
   private let budget: ByteBudget
   /// The path of the store's folder.
@@ -29,19 +29,19 @@ package final class MigrationGate: ByteChannelOwner {
   ///
   /// - Parameters:
   ///   - loop: The thread of the channels.
-  ///   - framing: The framing, nil to let each peer's first bytes choose it.
+  ///   - settings: What the peers have in common.
   ///   - limits: The limits of the service.
   ///   - budget: The memory of messages, which the service has afterwards.
   ///   - storePath: The path of the store's folder.
   package init(
     loop: TransportLoop,
-    framing: Framing?,
+    settings: PeerSettings,
     limits: Limits,
     budget: ByteBudget,
     storePath: String
   ) {
     self.loop = loop
-    self.framing = framing
+    self.settings = settings
     self.limits = limits
     self.budget = budget
     self.storePath = storePath
@@ -57,22 +57,20 @@ package final class MigrationGate: ByteChannelOwner {
     }
   }
 
-  /// Lets the service receive what the clients sent; called on any thread, once.
-  package func open(_ owner: any ByteChannelOwner) {
+  /// Lets the service answer what the clients sent; called on any thread, once.
+  package func open(_ responder: any Responder) {
     loop.execute {
       let connections = self.state.withLock { state in
-        state.owner = owner
+        state.responder = responder
         defer { state.connections = [:] }
         return state.connections.sorted { $0.key < $1.key }.map(\.value)
       }
-      for (channel, held) in connections where !held.isRefused {
-        Self.write(held.end(), to: channel)
-        owner.opened(channel)
+      for (channel, connection) in connections {
+        var held = connection
+        held.endProgress()
+        Self.write(held.takeOutput(), to: channel)
         channel.setReading(true)
-        let input = held.remainingInput
-        held.release()
-        if !input.isEmpty { owner.received(input.span, on: channel) }
-        if held.hasEnded { owner.inputEnded(on: channel) }
+        responder.opened(channel, held.release())
       }
     }
   }
@@ -85,62 +83,62 @@ package final class MigrationGate: ByteChannelOwner {
         defer { state.connections = [:] }
         return state.connections.values.map { $0 }
       }
-      for (channel, held) in connections where !held.isRefused {
-        Self.write(held.end() + held.failures(error), to: channel)
+      for (channel, connection) in connections {
+        var held = connection
+        held.endProgress()
+        held.fail(error)
+        Self.write(held.takeOutput(), to: channel)
         channel.close(exitCode: 1)
       }
     }
   }
 
   /// The result of `status` during the migration.
-  private func status(_ state: borrowing State) -> JSONValue {
+  private func status(_ progress: MigrationProgress?, connectionCount: Int) -> JSONValue {
     var members: [JSONMember] = [
       JSONMember("state", "migrating"),
       JSONMember("store", ["path": .string(storePath)]),
-      JSONMember("connections", .integer(Int64(state.connections.count))),
+      JSONMember("connections", .integer(Int64(connectionCount))),
       JSONMember("subscriptions", 0), JSONMember("followers", []), JSONMember("slowSorts", []),
       JSONMember("unusedIndexes", []),
     ]
-    if let progress = state.progress { members.append(JSONMember("migrating", progress.json)) }
+    if let progress { members.append(JSONMember("migrating", progress.json)) }
     return .object(members)
   }
 
   // MARK: Channels
 
   package func opened(_ channel: ByteChannel) {
-    let (owner, isRefused) = state.withLock { state in
-      guard state.owner == nil else { return (state.owner, false) }
+    let (responder, isRefused) = state.withLock { state -> ((any Responder)?, Bool) in
+      guard state.responder == nil else { return (state.responder, false) }
       guard state.connections.count < limits.connectionsMax else { return (nil, true) }
       let number = channel.number
-      let account = budget.open { [weak self, loop] in
+      let peer = settings.makePeer()
+      peer.account.whenDropped { [weak self, loop] in
         loop.execute { self?.update(number) { $0.dropUnfinished() } }
       }
-      let held = HeldConnection(
-        framing: framing,
-        limits: limits.connection,
-        account: account
-      )
-      state.connections[number] = (channel, held)
+      state.connections[number] = (channel, HeldConnection(peer))
       return (nil, false)
     }
-    owner?.opened(channel)
+    responder?.opened(channel)
     guard isRefused else { return }
     let error = Limits.exceeded(
       "connections",
       max: limits.connectionsMax,
       "There are too many connections"
     )
-    Self.write(Framing.line.frame(MessageWriter.error(.null, error)), to: channel)
+    Self.write([Framing.line.frame(MessageWriter.error(.null, error))], to: channel)
     channel.close(exitCode: 1)
   }
 
   package func received(_ bytes: Span<UInt8>, on channel: ByteChannel) {
-    if let owner = servingOwner { return owner.received(bytes, on: channel) }
-    let waitMax = limits.waitMax
-    let deadline = SystemFacts.microseconds() + Int64(waitMax) * 1000
-    let status = state.withLock { self.status($0) }
-    update(channel.number) { $0.receive(bytes, status: status, deadline: deadline) }
-    loop.schedule(milliseconds: waitMax) { [weak self] in self?.expire(channel.number) }
+    if let responder { return responder.received(bytes, on: channel) }
+    let deadline = SystemFacts.microseconds() + Int64(limits.waitMax) * 1000
+    let (progress, count) = state.withLock { ($0.progress, $0.connections.count) }
+    update(channel.number) { held in
+      held.receive(bytes, deadline: deadline) { status(progress, connectionCount: count) }
+    }
+    loop.schedule(milliseconds: limits.waitMax) { [weak self] in self?.expire(channel.number) }
   }
 
   private func expire(_ number: Int) {
@@ -149,65 +147,50 @@ package final class MigrationGate: ByteChannelOwner {
   }
 
   package func inputEnded(on channel: ByteChannel) {
-    if let owner = servingOwner { return owner.inputEnded(on: channel) }
-    update(channel.number) { held in
-      held.hasEnded = true
-      return []
-    }
+    if let responder { return responder.inputEnded(on: channel) }
+    update(channel.number) { $0.endInput() }
   }
 
   package func becameWritable(_ channel: ByteChannel) {
-    servingOwner?.becameWritable(channel)
+    responder?.becameWritable(channel)
   }
 
   package func gaveUp(on channel: ByteChannel, unacceptedBytes: Int) {
-    servingOwner?.gaveUp(on: channel, unacceptedBytes: unacceptedBytes)
+    responder?.gaveUp(on: channel, unacceptedBytes: unacceptedBytes)
   }
 
   package func closed(_ channel: ByteChannel) {
-    if let owner = servingOwner { return owner.closed(channel) }
+    if let responder { return responder.closed(channel) }
     state.withLock { $0.connections[channel.number] = nil }
   }
 
-  private var servingOwner: (any ByteChannelOwner)? { state.withLock { $0.owner } }
+  private var responder: (any Responder)? { state.withLock { $0.responder } }
 
-  private func updateAll(_ body: (inout HeldConnection) -> [UInt8]) {
+  private func updateAll(_ body: (inout HeldConnection) -> Void) {
     for number in state.withLock({ $0.connections.keys.sorted() }) { update(number, body) }
   }
 
-  /// Changes what is held of a connection, and writes what that returns.
-  private func update(_ number: Int, _ body: (inout HeldConnection) -> [UInt8]) {
-    let outcome = state.withLock { state -> (ByteChannel, [UInt8], Next)? in
-      // A copy in the dictionary would copy the unfinished message at each call.
-      guard var connection = state.connections.removeValue(forKey: number) else { return nil }
-      let output = body(&connection.held)
-      let held = connection.held
-      let next: Next =
-        held.isRefused ? .closes(1) : held.isDone ? .closes(0) : .reads(reads(held))
-      state.connections[number] = connection
-      return (connection.channel, output, next)
-    }
-    guard let (channel, output, next) = outcome else { return }
+  /// Changes what is held of a connection, and writes what the client is sent.
+  private func update(_ number: Int, _ body: (inout HeldConnection) -> Void) {
+    // A copy in the dictionary would copy the unfinished message at each call.
+    guard var connection = state.withLock({ $0.connections.removeValue(forKey: number) })
+    else { return }
+    body(&connection.held)
+    let output = connection.held.takeOutput()
+    let exitCode = connection.held.takeEnd()
+    let (channel, reads) = (connection.channel, reads(connection.held))
+    state.withLock { $0.connections[number] = connection }
     Self.write(output, to: channel)
-    switch next {
-    case .closes(let exitCode): channel.close(exitCode: exitCode)
-    case .reads(let reads): channel.setReading(reads)
-    }
+    if let exitCode { channel.close(exitCode: exitCode) } else { channel.setReading(reads) }
   }
 
-  /// What happens to a connection after an update.
-  private enum Next {
-    case closes(Int32)
-    case reads(Bool)
-  }
-
-  /// Whether a client is read: its messages wait for the service, and take memory until then.
+  /// Whether a client is read: its requests wait for the service, and take memory until then.
   private func reads(_ held: HeldConnection) -> Bool {
     held.heldCount <= 2 * limits.inFlightMax && held.heldBytes <= limits.inFlightBytesMax
       && !(budget.isFullOfRequests && held.heldBytes > 0)
   }
 
-  private static func write(_ bytes: [UInt8], to channel: ByteChannel) {
-    if !bytes.isEmpty { channel.write([bytes]) }
+  private static func write(_ pieces: [[UInt8]], to channel: ByteChannel) {
+    if !pieces.isEmpty { channel.write(pieces) }
   }
 }

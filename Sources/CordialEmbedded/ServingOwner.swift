@@ -3,14 +3,12 @@ package import JSONRPC
 import Synchronization
 package import Transport
 
-/// The owner that serves every channel of a transport.
-package final class ServingOwner: ByteChannelOwner {
+/// The service as what answers the requests on every channel of a transport.
+package final class ServingOwner: Responder {
   private let service: Service
-  private let framing: Framing?
-  private let isSocket: Bool
+  private let settings: PeerSettings
   /// The bytes that the first channel's peer sent before the channel existed.
   private let initialInput: Mutex<[UInt8]>
-  private let recorder: Recorder?
   private let closed: @Sendable (Int32) -> Void
   private let sessions = Mutex<[Int: Int]>([:])
 
@@ -18,46 +16,41 @@ package final class ServingOwner: ByteChannelOwner {
   ///
   /// - Parameters:
   ///   - service: The service.
-  ///   - framing: The framing, nil to let each peer's first bytes choose it.
-  ///   - isSocket: Whether bytes of no framing end a connection.
+  ///   - settings: What the peers have in common.
   ///   - initialInput: The bytes that the first channel's peer sent before the channel existed.
-  ///   - recorder: Records all messages; nil for none.
   ///   - closed: Called when a channel has ended, with the exit code of its connection.
   package init(
     service: Service,
-    framing: Framing?,
-    isSocket: Bool,
+    settings: PeerSettings,
     initialInput: [UInt8] = [],
-    recorder: Recorder? = nil,
     closed: @escaping @Sendable (Int32) -> Void
   ) {
     self.service = service
-    self.framing = framing
-    self.isSocket = isSocket
+    self.settings = settings
     self.initialInput = Mutex(initialInput)
-    self.recorder = recorder
     self.closed = closed
   }
 
   package func opened(_ channel: ByteChannel) {
-    let sink = ChannelSink(channel, recorder)
-    recorder?.opened(channel.number)
-    let number = service.assumeIsolated { service in
-      service.connect(sink, framing: framing, closesOnUnknownFraming: isSocket)
-    }
-    sessions.withLock { $0[channel.number] = number }
+    var peer = settings.makePeer()
     let bytes = initialInput.withLock { initialInput in
       defer { initialInput = [] }
       return initialInput
     }
-    guard let number, !bytes.isEmpty else { return }
-    recorder?.record(bytes.span, .client, channel.number)
-    service.assumeIsolated { $0.receive(bytes.span, session: number) }
+    peer.receive(bytes.span)
+    opened(channel, peer)
+  }
+
+  package func opened(_ channel: ByteChannel, _ peer: Peer) {
+    let sink = ChannelSink(channel)
+    let number = service.assumeIsolated { $0.connect(sink, peer) }
+    sessions.withLock { $0[channel.number] = number }
+    guard let number else { return }
+    service.assumeIsolated { $0.proceed(session: number) }
   }
 
   package func received(_ bytes: Span<UInt8>, on channel: ByteChannel) {
     guard let number = session(of: channel) else { return }
-    recorder?.record(bytes, .client, channel.number)
     service.assumeIsolated { $0.receive(bytes, session: number) }
   }
 
@@ -80,7 +73,6 @@ package final class ServingOwner: ByteChannelOwner {
     if let number = sessions.withLock({ $0.removeValue(forKey: channel.number) }) {
       service.assumeIsolated { $0.disconnected(session: number) }
     }
-    recorder?.closed(channel.number)
     closed(channel.exitCode ?? 0)
   }
 
@@ -92,11 +84,9 @@ package final class ServingOwner: ByteChannelOwner {
 /// An adapter that presents a channel as the sink of a service.
 private final class ChannelSink: ByteSink {
   private let channel: ByteChannel
-  private let recorder: Recorder?
 
-  init(_ channel: ByteChannel, _ recorder: Recorder?) {
+  init(_ channel: ByteChannel) {
     self.channel = channel
-    self.recorder = recorder
   }
 
   var isWritable: Bool { channel.isWritable }
@@ -108,9 +98,6 @@ private final class ChannelSink: ByteSink {
   }
 
   func write(_ pieces: [[UInt8]]) {
-    if let recorder {
-      for piece in pieces { recorder.record(piece.span, .service, channel.number) }
-    }
     channel.write(pieces)
   }
 

@@ -11,7 +11,7 @@ package struct Limits: Sendable {
   /// The maximum nesting depth of JSON.
   package var depthMax = 128
   /// The maximum number of values of a message, arrays and objects included.
-  package var valuesMax = Connection.Limits.valuesMaxDefault
+  package var valuesMax = MessageDecoder.Limits.valuesMaxDefault
   /// The maximum number of elements in a batch.
   package var batchMax = 1000
   /// The maximum number of waiting and running requests of one connection.
@@ -107,8 +107,8 @@ package struct Limits: Sendable {
   }
 
   /// The limits of a connection's messages.
-  package var connection: Connection.Limits {
-    Connection.Limits(
+  package var messages: MessageDecoder.Limits {
+    MessageDecoder.Limits(
       messageBytesMax: messageBytesMax,
       depthMax: depthMax,
       batchMax: batchMax,

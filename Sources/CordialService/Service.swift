@@ -162,7 +162,7 @@ package actor Service {
 
   // MARK: Connections
 
-  /// Opens a session.
+  /// Opens a session with a new peer.
   ///
   /// - Parameters:
   ///   - sink: The destination of the session's bytes.
@@ -177,6 +177,24 @@ package actor Service {
     dialects: [Dialect] = Dialect.all,
     closesOnUnknownFraming: Bool
   ) -> Int? {
+    let peer = Peer(
+      framing: framing,
+      dialects: dialects,
+      limits: limits.messages,
+      closesOnUnknownFraming: closesOnUnknownFraming,
+      account: budget.open(),
+      isPreceded: Method.isPreceded(named:)
+    )
+    return connect(sink, peer)
+  }
+
+  /// Opens a session.
+  ///
+  /// - Parameters:
+  ///   - sink: The destination of the session's bytes.
+  ///   - peer: The state of the connection. What it has received is handled by `proceed(session:)`.
+  /// - Returns: The number of the session, or nil if the service refused it and closed the sink.
+  package func connect(_ sink: any ByteSink, _ peer: Peer) -> Int? {
     guard stopping == nil, !hasStopped else {
       sink.close(exitCode: 0)
       return nil
@@ -193,24 +211,20 @@ package actor Service {
     }
     let number = nextSession
     nextSession += 1
-    let account = budget.open { [weak self] in
+    peer.account.whenDropped { [weak self] in
       self?.onLoop { service in service.dropUnfinished(session: number) }
     }
-    sessions[number] = Session(
-      number: number,
-      sink: sink,
-      peer: Peer(
-        framing: framing,
-        dialects: dialects,
-        limits: limits.connection,
-        closesOnUnknownFraming: closesOnUnknownFraming,
-        account: account,
-        isPreceded: Method.isPreceded(named:)
-      ),
-      account: account,
-      readsMax: limits.readsMax
-    )
+    sessions[number] = Session(number: number, sink: sink, peer: peer, readsMax: limits.readsMax)
     return number
+  }
+
+  /// Handles what a peer had sent before its session was opened.
+  package func proceed(session number: Int) {
+    perform { service in
+      guard let session = service.sessions[number] else { return }
+      service.handlePending(session)
+      service.markChanged(session)
+    }
   }
 
   /// Receives bytes from a peer.

@@ -16,7 +16,7 @@ package struct Peer: Sendable {
     /// The memory of the request, in bytes, which is counted until its response.
     package let bytes: Int
     package let isInBatch: Bool
-    /// The place of the response among those of the connection.
+    /// The place of the response among those of the decoder.
     fileprivate let slot: Int
     fileprivate let isPreceded: Bool
     fileprivate let isHandshake: Bool
@@ -30,20 +30,22 @@ package struct Peer: Sendable {
   }
 
   private enum Pending: Sendable {
-    case received(ConnectionEvent)
+    case received(MessageDecoder.Event)
     /// An element of a batch whose other elements are known.
     case request(Request)
     case notification(method: String, params: JSONValue)
   }
 
-  private var connection: Connection
+  private var decoder: MessageDecoder
   private var lifecycle = Lifecycle()
   private var order = AnswerOrder()
-  private let account: ByteBudget.Account?
+  /// Counts the memory of the decoder.
+  package let account: ByteBudget.Account
+  private let observer: (any PeerObserver)?
   private let isPreceded: @Sendable (String) -> Bool
   private var pending: Deque<Pending> = []
   private var inputHasEnded = false
-  /// The progress from the end of the input to the end of the connection.
+  /// The progress from the end of the input to the end of the decoder.
   private var phase = ConnectionPhase.open
   /// The memory of the messages that are pending and of the requests without a response, in bytes.
   package private(set) var requestBytes = 0
@@ -54,32 +56,36 @@ package struct Peer: Sendable {
   /// The maximum length of a message that is copied into a piece with other messages, in bytes.
   private static let gatheredMax = 1 << 16
 
-  /// Creates the state of a new connection.
+  /// Creates the state of a new decoder.
   ///
   /// - Parameters:
   ///   - framing: The framing if it is known in advance, otherwise nil.
   ///   - dialects: The dialects by which the peer may speak, one for each framing.
   ///   - limits: The limits of the connection's messages.
   ///   - closesOnUnknownFraming: Whether bytes of no framing end the connection, as on a socket.
-  ///   - account: Counts the memory of the connection's messages; nil for no common bound.
+  ///   - account: Counts the memory of the decoder.
+  ///   - observer: Sees the messages; nil for none.
   ///   - isPreceded: Whether other messages may have to precede the response of a method, so that
   ///     a batch with such a request is answered as a whole.
   package init(
     framing: Framing? = nil,
     dialects: [Dialect] = Dialect.all,
-    limits: Connection.Limits,
+    limits: MessageDecoder.Limits,
     closesOnUnknownFraming: Bool,
-    account: ByteBudget.Account? = nil,
+    account: ByteBudget.Account,
+    observer: (any PeerObserver)? = nil,
     isPreceded: @escaping @Sendable (String) -> Bool = { _ in false }
   ) {
-    connection = Connection(
+    decoder = MessageDecoder(
       framing: framing,
       dialects: dialects,
       limits: limits,
       closesOnUnknownFraming: closesOnUnknownFraming,
-      account: account
+      account: account,
+      observer: observer
     )
     self.account = account
+    self.observer = observer
     self.isPreceded = isPreceded
   }
 
@@ -91,20 +97,20 @@ package struct Peer: Sendable {
   /// Receives the next bytes of the stream.
   package mutating func receive(_ bytes: Span<UInt8>) {
     guard reads else { return }
-    add(connection.receive(bytes))
+    add(decoder.receive(bytes))
   }
 
   /// Receives the end of the stream: the connection ends when all is answered.
   package mutating func endInput() {
     guard reads else { return }
-    add(connection.end())
+    add(decoder.end())
     inputHasEnded = true
   }
 
   /// Drops the unfinished message, because the memory for messages is used up.
   package mutating func dropUnfinished() {
     guard reads else { return }
-    add(connection.dropUnfinished())
+    add(decoder.dropUnfinished())
   }
 
   /// Reads no further message: the connection ends when all is answered.
@@ -112,11 +118,18 @@ package struct Peer: Sendable {
     phase.endInput(exitCode: 0)
   }
 
-  private mutating func add(_ events: [ConnectionEvent]) {
+  private mutating func add(_ events: [MessageDecoder.Event]) {
     for event in events {
       requestBytes += event.bytes
       pending.append(.received(event))
     }
+  }
+
+  /// Lets `next()` return requests again, before all others and in this order.
+  ///
+  /// - Parameter requests: Requests without a response.
+  package mutating func putBack(_ requests: [Request]) {
+    for request in requests.reversed() { pending.prepend(.request(request)) }
   }
 
   /// The number of messages that were received and that `next()` has not returned.
@@ -143,7 +156,7 @@ package struct Peer: Sendable {
     return nil
   }
 
-  private mutating func take(_ event: ConnectionEvent) -> Event? {
+  private mutating func take(_ event: MessageDecoder.Event) -> Event? {
     switch event {
     case .message(.request(let id, let method, let params), let bytes):
       let request = Request(
@@ -249,12 +262,12 @@ package struct Peer: Sendable {
 
   private mutating func release(_ bytes: Int) {
     requestBytes -= bytes
-    account?.addRequests(-bytes)
+    account.addRequests(-bytes)
   }
 
   // MARK: The handshake
 
-  private var dialect: Dialect { connection.dialect }
+  private var dialect: Dialect { decoder.dialect }
 
   /// Whether responses keep the order of the requests.
   package var keepsOrder: Bool { !lifecycle.isInitialized && dialect.keepsOrder }
@@ -357,7 +370,8 @@ package struct Peer: Sendable {
 
   private mutating func append(_ message: MessageBytes, isEnd: Bool) {
     guard phase.sends else { return }
-    let framing = connection.framing
+    observer?.sent(message.pieces, isEnd: isEnd)
+    let framing = decoder.framing
     gather(framing.head(of: message.count))
     if message.count > Self.gatheredMax {
       // Copying some ten megabytes takes longer than reading them.
@@ -410,6 +424,6 @@ package struct Peer: Sendable {
     pending = []
     output = []
     outputBytes = 0
-    account?.close()
+    account.close()
   }
 }

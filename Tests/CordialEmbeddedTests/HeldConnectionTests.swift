@@ -16,7 +16,7 @@ import Testing
     count: 4
   )
 
-  private static let limits = Connection.Limits(
+  private static let limits = MessageDecoder.Limits(
     messageBytesMax: 1 << 20,
     depthMax: 128,
     batchMax: 1000
@@ -33,20 +33,41 @@ import Testing
     portion: Int = .max
   ) -> String {
     let bytes = Array(text.utf8)
-    var output: [UInt8] = []
     for start in stride(from: 0, to: bytes.count, by: min(portion, bytes.count)) {
       let end = min(bytes.count, start + min(portion, bytes.count))
-      let part = Array(bytes[start..<end])
-      output += held.receive(part.span, status: Self.status, deadline: 100)
+      held.receive(bytes.span.extracting(start..<end), deadline: 100) { Self.status }
     }
-    return String(decoding: output, as: UTF8.self)
+    return output(of: &held)
   }
 
-  private func connection() -> HeldConnection {
-    HeldConnection(framing: nil, limits: Self.limits)
+  private func output(of held: inout HeldConnection) -> String {
+    String(decoding: held.takeOutput().joined(), as: UTF8.self)
   }
 
-  private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+  private func connection(
+    _ framing: Framing? = nil,
+    _ budget: ByteBudget = ByteBudget(bytesMax: 1 << 24)
+  ) -> HeldConnection {
+    let peer = Peer(
+      framing: framing,
+      limits: Self.limits,
+      closesOnUnknownFraming: true,
+      account: budget.open()
+    )
+    return HeldConnection(peer)
+  }
+
+  /// Returns the requests that the service has to answer, as `#1 fetch`, and the peer.
+  private func release(_ held: inout HeldConnection) -> (requests: [String], peer: Peer) {
+    var peer = held.release()
+    var requests: [String] = []
+    while let event = peer.next() {
+      if case .request(let request) = event {
+        requests.append("#\(request.id.json.text) \(request.method)")
+      }
+    }
+    return (requests, peer)
+  }
 
   @Test func `status and rpc.discover are answered at once`() {
     var held = connection()
@@ -54,38 +75,40 @@ import Testing
     #expect(output == #"{"jsonrpc":"2.0","id":1,"result":{"state":"migrating"}}"# + "\n")
     let discovered = send(Self.request(2, "rpc.discover") + "\n", to: &held)
     #expect(discovered.contains(#""openrpc":"#))
-    #expect(held.remainingInput.isEmpty)
+    #expect(held.heldCount == 0)
+    #expect(release(&held).requests == [])
   }
 
   @Test(arguments: [1, 7, .max])
-  func `other messages wait for the service, in their order`(portion: Int) {
+  func `other requests wait for the service, in their order`(portion: Int) {
     var held = connection()
     let lines =
       Self.request(1, "fetch") + "\n" + Self.request(2, "status") + "\n"
-      + #"[{"jsonrpc":"2.0","id":5,"method":"fetch"}]"# + "\n" + "not JSON\n"
-    let start = #"{"jsonrpc":"2.0","id":9,"#
-    let output = send(lines + start, to: &held, portion: portion)
-    #expect(output.hasPrefix(#"{"jsonrpc":"2.0","id":2,"result""#))
-    #expect(
-      text(held.remainingInput)
-        == Self.request(1, "fetch") + "\n"
-        + #"[{"jsonrpc":"2.0","id":5,"method":"fetch"}]"# + "\n" + "not JSON\n" + start
-    )
+      + #"[{"jsonrpc":"2.0","id":5,"method":"fetch"}]"# + "\nnot JSON\n"
+    let output = send(lines + #"{"jsonrpc":"2.0","#, to: &held, portion: portion)
+    #expect(output == #"{"jsonrpc":"2.0","id":2,"result":{"state":"migrating"}}"# + "\n")
+    var (requests, peer) = release(&held)
+    #expect(requests == ["#1 fetch", "#5 fetch"])
+    // The service gets the end of the unfinished message.
+    peer.receive(Array((#""id":9,"method":"save"}"# + "\n").utf8).span)
+    guard case .request(let request)? = peer.next() else {
+      Issue.record("No request was received")
+      return
+    }
+    #expect(request.method == "save")
   }
 
   @Test(arguments: [1, 7, .max])
   func `header framing is kept`(portion: Int) {
     func framed(_ body: String) -> String { "Content-Length: \(body.utf8.count)\r\n\r\n\(body)" }
     var held = connection()
-    let first = framed(Self.request(1, "initialize"))
-    let unfinished = String(framed(Self.request(3, "fetch")).dropLast(5))
     let output = send(
-      first + framed(Self.request(2, "status")) + unfinished,
+      framed(Self.request(1, "initialize")) + framed(Self.request(2, "status")),
       to: &held,
       portion: portion
     )
     #expect(output == framed(#"{"jsonrpc":"2.0","id":2,"result":{"state":"migrating"}}"#))
-    #expect(text(held.remainingInput) == first + unfinished)
+    #expect(release(&held).requests == ["#1 initialize"])
   }
 
   @Test func `a request without a token fails after its time, with the progress`() throws {
@@ -96,22 +119,26 @@ import Testing
       [Self.request(1, "fetch"), waiting, notified].joined(separator: "\n") + "\n",
       to: &held
     )
-    #expect(held.expire(at: 99, Self.progress).isEmpty)
-    let error = try JSONParser.parse(text(held.expire(at: 100, Self.progress)))["error"]
+    held.expire(at: 99, Self.progress)
+    #expect(output(of: &held).isEmpty)
+    held.expire(at: 100, Self.progress)
+    let error = try JSONParser.parse(output(of: &held))["error"]
     #expect(error?["code"] == 1401)
     #expect(error?["data"]?["code"] == "storeBusy")
     #expect(
       error?["data"]?["migrating"]
         == ["from": "1", "to": "2", "title": "Create Task", "done": 1, "count": 4]
     )
-    #expect(held.expire(at: .max, Self.progress).isEmpty)
-    #expect(text(held.remainingInput) == waiting + "\n" + notified + "\n")
+    held.expire(at: .max, Self.progress)
+    #expect(output(of: &held).isEmpty)
+    #expect(release(&held).requests == ["#2 fetch"])
   }
 
   @Test func `a request with a token is notified of each step`() {
     var held = connection()
     _ = send(Self.request(1, "fetch", #"{"workDoneToken":7}"#) + "\n", to: &held)
-    let first = text(held.report(Self.progress))
+    held.report(Self.progress)
+    let first = output(of: &held)
     #expect(
       first
         == #"{"jsonrpc":"2.0","method":"$/progress","params":{"token":7,"value":{"kind":"begin","#
@@ -119,8 +146,10 @@ import Testing
         + #"{"jsonrpc":"2.0","method":"$/progress","params":{"token":7,"value":{"kind":"report","#
         + #""message":"Create Task","percentage":25}}}"# + "\n"
     )
-    #expect(!text(held.report(Self.progress)).contains("begin"))
-    #expect(text(held.end()).contains(#""kind":"end""#))
+    held.report(Self.progress)
+    #expect(!output(of: &held).contains("begin"))
+    held.endProgress()
+    #expect(output(of: &held).contains(#""kind":"end""#))
   }
 
   @Test func `a request that waits can be cancelled`() {
@@ -128,7 +157,7 @@ import Testing
     _ = send(Self.request(1, "fetch") + "\n", to: &held)
     let cancel = #"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}"# + "\n"
     #expect(send(cancel, to: &held).contains("-32800"))
-    #expect(held.remainingInput.isEmpty)
+    #expect(held.heldCount == 0)
     #expect(held.heldBytes == 0)
   }
 
@@ -136,66 +165,73 @@ import Testing
     var held = connection()
     _ = send(Self.request(1, "fetch", #"{"workDoneToken":7}"#) + "\n", to: &held)
     let error = StoreError(.storeBusy, "Another process has it open")
-    let answer = try JSONParser.parse(text(held.failures(error)))
+    held.fail(error)
+    let answer = try JSONParser.parse(output(of: &held))
     #expect(answer["id"] == 1)
     #expect(answer["error"]?["code"] == 1401)
   }
 
   @Test func `a client that waits for nothing is done when it sends nothing more`() {
     var held = connection()
-    _ = send(Self.request(1, "status") + "\n", to: &held)
-    #expect(!held.isDone)
-    held.hasEnded = true
-    #expect(held.isDone)
-    _ = send(Self.request(2, "fetch") + "\n", to: &held)
-    #expect(!held.isDone)
-    #expect(!held.expire(at: 100, nil).isEmpty)
-    #expect(held.isDone)
+    _ = send(Self.request(1, "status") + "\n" + Self.request(2, "fetch") + "\n", to: &held)
+    #expect(held.takeEnd() == nil)
+    held.endInput()
+    #expect(held.takeEnd() == nil)
+    held.expire(at: 100, nil)
+    #expect(!output(of: &held).isEmpty)
+    #expect(held.takeEnd() == 0)
+    #expect(held.takeEnd() == nil)
   }
 
   @Test func `bytes of no framing end the connection`() {
     var held = connection()
     #expect(send("\u{1}\u{2}\n", to: &held).contains("-32700"))
-    #expect(held.isRefused)
+    #expect(held.takeEnd() == 1)
     #expect(send(Self.request(1, "status") + "\n", to: &held).isEmpty)
   }
 
   // MARK: Limits
 
   // Evidence: P-019a
-  @Test func `a message that is too long ends the connection`() {
-    var held = connection()
+  @Test func `a message that is too long fails`() {
+    var held = connection(.line)
     let output = send(String(repeating: "x", count: (1 << 20) + 1), to: &held)
-    #expect(output.contains(#""error":{"code":-32700"#))
-    #expect(held.isRefused)
+    #expect(output.contains(#""error":{"code":1302"#))
+    #expect(held.takeEnd() == nil)
+    #expect(send("\n" + Self.request(1, "status") + "\n", to: &held).contains("migrating"))
   }
 
   // Evidence: P-019d
-  @Test func `the largest unfinished message of all ends its connection`() {
+  @Test func `the largest unfinished message of all fails`() {
     let budget = ByteBudget(bytesMax: 1_000_000)
     let dropped = Mutex(0)
     var connections = (0..<3).map { number in
-      HeldConnection(
+      let account = budget.open { dropped.withLock { $0 = number } }
+      let peer = Peer(
         framing: .line,
         limits: Self.limits,
-        account: budget.open { dropped.withLock { $0 = number } }
+        closesOnUnknownFraming: true,
+        account: account
       )
+      return HeldConnection(peer)
     }
     for (number, count) in [300_000, 500_000, 300_000].enumerated() {
       #expect(send(String(repeating: "x", count: count), to: &connections[number]) == "")
     }
     #expect(dropped.withLock { $0 } == 1)
-    let output = text(connections[1].dropUnfinished())
+    connections[1].dropUnfinished()
+    let output = output(of: &connections[1])
     #expect(output.contains(#""error":{"code":1302"#))
     #expect(output.contains(#""limit":"processBytes""#))
-    #expect(connections.map(\.isRefused) == [false, true, false])
     #expect(budget.bytes < 1_000_000)
+    let rest = send("xxx\n" + Self.request(1, "status") + "\n", to: &connections[1])
+    #expect(rest.contains("migrating"))
   }
 
   // Evidence: P-019d
-  @Test func `what waits counts until it is cancelled, fails or is released`() {
+  @Test func `what waits counts until it is cancelled, fails or is answered`() {
     let budget = ByteBudget(bytesMax: 1 << 20)
-    var held = HeldConnection(framing: .line, limits: Self.limits, account: budget.open {})
+    var held = connection(.line, budget)
     let long = String(repeating: "x", count: 10_000)
     let requests = (1...4).map { Self.request($0, "fetch", #"{"entity":"\#(long)"}"#) + "\n" }
     _ = send(requests.joined(), to: &held)
@@ -208,19 +244,20 @@ import Testing
     #expect(cancelled.contains("-32800"))
     #expect((30_000..<40_000).contains(held.heldBytes))
     #expect(budget.bytes == held.heldBytes)
-    _ = held.expire(at: 101, Self.progress)
+    held.expire(at: 101, Self.progress)
     #expect(held.heldBytes == 0)
     #expect(budget.bytes == 0)
     _ = send(requests[0], to: &held)
-    held.release()
+    #expect(budget.bytes >= 10_000)
+    var peer = held.release()
+    peer.disconnect()
     #expect(budget.bytes == 0)
   }
 
-  @Test func `values beyond the limits are left to the service`() {
+  @Test func `values beyond the limits fail`() {
     var held = connection()
     let deep = String(repeating: "[", count: 200) + String(repeating: "]", count: 200)
-    let message = Self.request(1, "status", deep) + "\n"
-    #expect(send(message, to: &held) == "")
-    #expect(text(held.remainingInput) == message)
+    #expect(send(Self.request(1, "status", deep) + "\n", to: &held).contains("-32700"))
+    #expect(held.heldCount == 0)
   }
 }

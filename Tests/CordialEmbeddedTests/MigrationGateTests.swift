@@ -63,7 +63,7 @@ private final class Client: ByteChannelOwner {
     let budget = ByteBudget(processBytesMax: limits.processBytesMax)
     let gate = MigrationGate(
       loop: loop,
-      framing: nil,
+      settings: PeerSettings(framing: nil, isSocket: true, limits: limits, budget: budget),
       limits: limits,
       budget: budget,
       storePath: folder.path

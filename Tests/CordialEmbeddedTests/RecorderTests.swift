@@ -1,6 +1,7 @@
 import CordialEmbedded
 import Foundation
 import Glibc
+import JSONRPC
 import Logging
 import PersistentStore
 import TestStores
@@ -17,54 +18,85 @@ import Testing
     let reader = unsafe open(path, O_RDONLY | O_NONBLOCK)
     defer { close(reader) }
     let recorder = try Recorder(path: path, log: Self.log)
-    recorder.opened(1)
-    let line = Array(#"{"text":"\#(String(repeating: "x", count: 1000))"}"#.utf8) + [0x0A]
-    for _ in 0..<200 { recorder.record(line.span, .client, 1) }
+    let connection = recorder.connect()
+    let message = Array(#"{"text":"\#(String(repeating: "x", count: 1000))"}"#.utf8)
+    for _ in 0..<200 { connection.received(message.span) }
     var (bytes, buffer) = (0, [UInt8](repeating: 0, count: 4096))
     while case let count = unsafe read(reader, &buffer, buffer.count), count > 0 { bytes += count }
     #expect(bytes > 1000)
     #expect(bytes <= 65536)
   }
 
-  @Test func `omits the messages that exceed the memory for unfinished ones`() throws {
+  /// Returns the lines of a recording without their times.
+  private static func lines(_ path: String) throws -> [String] {
+    try Data(contentsOf: URL(fileURLWithPath: path)).split(separator: 0x0A).map { line in
+      let text = String(decoding: line, as: UTF8.self)
+      return String(text.split(separator: ",", maxSplits: 1)[1].prefix(75))
+    }
+  }
+
+  private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+  @Test func `has one line for each message, whatever the peer sends`() throws {
     let folder = try TestFolder()
     let path = folder.path + "/session.jsonl"
     let recorder = try Recorder(path: path, log: Self.log)
-    for channel in [7, 8] { recorder.opened(channel) }
-    func record(_ text: String, _ sender: Recorder.Sender, _ channel: Int) {
-      recorder.record(Array(text.utf8).span, sender, channel)
+    let limits = MessageDecoder.Limits(messageBytesMax: 100, depthMax: 128, batchMax: 10)
+    func peer(_ framing: Framing) -> Peer {
+      Peer(
+        framing: framing,
+        limits: limits,
+        closesOnUnknownFraming: true,
+        account: ByteBudget(bytesMax: 1 << 20).open(),
+        observer: recorder.connect()
+      )
     }
-    // Together they exceed the limit, alone neither does.
-    let text = [UInt8](repeating: UInt8(ascii: "x"), count: Recorder.messageBytesMax * 5 / 8)
-    for channel in [7, 8] {
-      record(#"{"id":\#(channel),"text":""#, .client, channel)
-      recorder.record(text.span, .client, channel)
-    }
-    record(#"{"id":"answer"}"# + "\n", .service, 8)
-    record(#""}"# + "\n" + #"{"id":9}"# + "\n", .client, 8)
-    // The memory of a message is free after its end, and after that of its connection.
-    record(#""}"# + "\n", .client, 7)
-    recorder.record(text.span, .client, 7)
-    recorder.closed(7)
-    record(#"{"text":""#, .client, 8)
-    recorder.record(text.span, .client, 8)
-    record(#""}"# + "\n", .client, 8)
+    var (lines, headers) = (peer(.line), peer(.header))
+    let pretty = "{\n  \"jsonrpc\": \"2.0\", \"method\": \"note\"\n}"
+    headers.receive(Framing.header.frame(Self.bytes(pretty)).span)
+    lines.receive(Self.bytes("no JSON\n[]\n\(String(repeating: "x", count: 200))\n").span)
+    while lines.next() != nil {}
+    headers.notify(MessageBytes(Self.bytes(#"{"method":"changes"}"#)))
     recorder.close()
-
-    let lines = try Data(contentsOf: URL(fileURLWithPath: path)).split(separator: 0x0A)
-      .map { String(decoding: $0, as: UTF8.self) }
-    let xs = String(decoding: text.prefix(20), as: UTF8.self)
-    // The time of each line precedes its other members.
-    let members = lines.map { line in
-      String(line.split(separator: ",", maxSplits: 1)[1].prefix(68))
-    }
     #expect(
-      members == [
-        #""connection":2,"from":"client","message":null,"omitted":\#(Recorder.messageBytesMax)}"#,
-        #""connection":2,"from":"service","message":{"id":"answer"}}"#,
-        #""connection":2,"from":"client","message":{"id":9}}"#,
-        #""connection":1,"from":"client","message":{"id":7,"text":"\#(xs.prefix(11))"#,
-        #""connection":2,"from":"client","message":{"text":"\#(xs.prefix(18))"#,
+      try Self.lines(path) == [
+        #""connection":2,"from":"client","message":{"jsonrpc":"2.0","method":"note"}}"#,
+        #""connection":1,"from":"client","message":"no JSON"}"#,
+        #""connection":1,"from":"client","message":[]}"#,
+        #""connection":1,"from":"client","message":null,"omitted":100}"#,
+        #""connection":1,"from":"service","message":{"jsonrpc":"2.0","id":null,"error"#,
+        #""connection":1,"from":"service","message":{"jsonrpc":"2.0","id":null,"error"#,
+        #""connection":1,"from":"service","message":{"jsonrpc":"2.0","id":null,"error"#,
+        #""connection":2,"from":"service","message":{"method":"changes"}}"#,
+      ]
+    )
+  }
+
+  @Test func `joins the parts of a message, and omits what exceeds their memory`() throws {
+    let folder = try TestFolder()
+    let path = folder.path + "/session.jsonl"
+    let recorder = try Recorder(path: path, log: Self.log)
+    var connections = [recorder.connect(), recorder.connect()]
+    // Together they exceed the limit, alone neither does.
+    let text = [UInt8](repeating: UInt8(ascii: "x"), count: Recorder.unfinishedBytesMax * 5 / 8)
+    for connection in connections { connection.sent([Self.bytes("[\""), text], isEnd: false) }
+    connections[1].sent([Self.bytes("\"]")], isEnd: true)
+    connections[1].sent([Self.bytes("[1,")], isEnd: false)
+    connections[1].sent([Self.bytes("2]")], isEnd: true)
+    connections[0].sent([Self.bytes("\"]")], isEnd: true)
+    // The memory of a message is free after its end, and after that of its connection.
+    connections[0].sent([text], isEnd: false)
+    connections.removeFirst()
+    connections[0].sent([Self.bytes("[\""), text], isEnd: false)
+    connections[0].sent([Self.bytes("\"]")], isEnd: true)
+    recorder.close()
+    let xs = String(repeating: "x", count: 31)
+    #expect(
+      try Self.lines(path) == [
+        #""connection":2,"from":"service","message":null,"omitted":67108864}"#,
+        #""connection":2,"from":"service","message":[1,2]}"#,
+        #""connection":1,"from":"service","message":["\#(xs)"#,
+        #""connection":2,"from":"service","message":["\#(xs)"#,
       ]
     )
   }

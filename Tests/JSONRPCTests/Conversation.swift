@@ -15,10 +15,10 @@ struct Conversation: Equatable, CustomStringConvertible {
   init(
     _ bytes: [UInt8],
     cutAt cuts: [Int] = [],
-    limits: Connection.Limits = Self.limits,
+    limits: MessageDecoder.Limits = Self.limits,
     isSocket: Bool = false
   ) {
-    var connection = Connection(limits: limits, closesOnUnknownFraming: isSocket)
+    var connection = MessageDecoder(limits: limits, closesOnUnknownFraming: isSocket)
     var start = 0
     for end in cuts + [bytes.count] {
       lines += connection.receive(bytes.span.extracting(start..<end)).map(Self.line)
@@ -29,9 +29,9 @@ struct Conversation: Equatable, CustomStringConvertible {
   }
 
   /// Limits that tests reach: 200 bytes, 8 levels, 3 elements.
-  static let limits = Connection.Limits(messageBytesMax: 200, depthMax: 8, batchMax: 3)
+  static let limits = MessageDecoder.Limits(messageBytesMax: 200, depthMax: 8, batchMax: 3)
 
-  private static func line(_ event: ConnectionEvent) -> String {
+  private static func line(_ event: MessageDecoder.Event) -> String {
     switch event {
     case .message(let message, _): text(message)
     case .batch(let elements, _):
@@ -62,7 +62,7 @@ func check(
   _ bytes: [UInt8],
   _ expected: [String],
   _ framing: Framing,
-  limits: Connection.Limits = Conversation.limits,
+  limits: MessageDecoder.Limits = Conversation.limits,
   isSocket: Bool = false,
   sourceLocation: SourceLocation = #_sourceLocation
 ) {
@@ -93,7 +93,7 @@ func check(
   _ text: String,
   _ expected: [String],
   _ framing: Framing,
-  limits: Connection.Limits = Conversation.limits,
+  limits: MessageDecoder.Limits = Conversation.limits,
   isSocket: Bool = false,
   sourceLocation: SourceLocation = #_sourceLocation
 ) {

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Limits of messages that the budget of a test bounds.
-private let limits = Connection.Limits(
+private let limits = MessageDecoder.Limits(
   messageBytesMax: 1 << 20,
   depthMax: 8,
   batchMax: 1000,
@@ -14,7 +14,7 @@ private let limits = Connection.Limits(
 
 /// A connection of a budget, with what it has reported.
 private struct Peer {
-  var connection: Connection
+  var connection: MessageDecoder
   let account: ByteBudget.Account
   var lines: [String] = []
   let dropped = Flag()
@@ -22,7 +22,7 @@ private struct Peer {
   init(_ budget: ByteBudget, framing: Framing? = nil) {
     let dropped = dropped
     account = budget.open { dropped.set() }
-    connection = Connection(
+    connection = MessageDecoder(
       framing: framing,
       limits: limits,
       closesOnUnknownFraming: false,
@@ -43,7 +43,7 @@ private struct Peer {
     self.lines += lines
   }
 
-  private static func line(_ event: ConnectionEvent) -> String {
+  private static func line(_ event: MessageDecoder.Event) -> String {
     switch event {
     case .message(let message, _): Conversation.text(message)
     case .batch(let elements, _): "batch of \(elements.count)"
@@ -158,14 +158,14 @@ private final class Flag: Sendable {
       ended.signal()
     }
     started.wait()
-    let wide = Connection.Limits(
+    let wide = MessageDecoder.Limits(
       messageBytesMax: 1 << 20,
       depthMax: 8,
       batchMax: 1,
       valuesMax: 1 << 20
     )
     for _ in 0..<1000 where highest.load(ordering: .relaxed) < 4 << 20 {
-      var connection = Connection(
+      var connection = MessageDecoder(
         framing: .line,
         limits: wide,
         closesOnUnknownFraming: false,

@@ -86,7 +86,7 @@ import Testing
 
   // Evidence: P-019a
   @Test func `error 1302 names the limit and its value`() {
-    var connection = Connection(limits: Conversation.limits, closesOnUnknownFraming: false)
+    var connection = MessageDecoder(limits: Conversation.limits, closesOnUnknownFraming: false)
     let bytes = Array(("{" + String(repeating: " ", count: 300)).utf8)
     var errors: [RPCError] = []
     for case .reject(let error) in connection.receive(bytes.span) { errors.append(error) }

@@ -107,8 +107,12 @@ struct Serve: AsyncParsableCommand {
       // Nothing is written on a read-only file system, not even the lock.
       if !container.isOnReadOnlyFileSystem { lock = try DaemonLock(path: container.lockPath) }
     }
+    let recorder = try record.map { path throws(StoreError) in
+      try Recorder(path: Paths.absolute(path), log: log)
+    }
     let budget = messageBudget()
-    let listening = try await listen(container, budget)
+    let settings = settings(budget, recorder)
+    let listening = try await listen(container, budget, settings)
     let progressReporter =
       listening == nil ? MigrationProgressReporter(framing: framing?.framing) : nil
     let engine: Engine
@@ -140,12 +144,10 @@ struct Serve: AsyncParsableCommand {
     log.info("Serving", metadata: ["store": "\(container.path)"])
     let code: Int32
     do {
-      let recorder = try record.map { path throws(StoreError) in
-        try Recorder(path: Paths.absolute(path), log: log)
-      }
       code = try await serve(
         engine,
-        .store(initialInput: progressReporter?.initialInput ?? [], recorder),
+        .store(initialInput: progressReporter?.initialInput ?? []),
+        settings,
         listening,
         log
       )
@@ -162,13 +164,14 @@ struct Serve: AsyncParsableCommand {
   /// Listens on the socket, whose clients wait until the store is open.
   private func listen(
     _ container: StoreContainer,
-    _ budget: ByteBudget
+    _ budget: ByteBudget,
+    _ settings: PeerSettings
   ) async throws -> Listening? {
     guard let socket else { return nil }
     let loop = TransportLoop()
     let gate = MigrationGate(
       loop: loop,
-      framing: framing?.framing,
+      settings: settings,
       limits: limits,
       budget: budget,
       storePath: container.path
@@ -197,6 +200,16 @@ struct Serve: AsyncParsableCommand {
     return limits
   }
 
+  private func settings(_ budget: ByteBudget, _ recorder: Recorder? = nil) -> PeerSettings {
+    PeerSettings(
+      framing: framing?.framing,
+      isSocket: socket != nil,
+      limits: limits,
+      budget: budget,
+      recorder: recorder
+    )
+  }
+
   /// Returns the memory of messages, which goes back to the system after much of it was used.
   private func messageBudget() -> ByteBudget {
     ByteBudget(processBytesMax: limits.processBytesMax) {
@@ -210,7 +223,8 @@ struct Serve: AsyncParsableCommand {
     do {
       let script = try MockScript(file: path)
       let budget = messageBudget()
-      let listening = try await listen(StoreContainer(path: path), budget)
+      let settings = settings(budget)
+      let listening = try await listen(StoreContainer(path: path), budget, settings)
       let stage: MockStage
       do {
         stage = try await MockStage(
@@ -227,7 +241,7 @@ struct Serve: AsyncParsableCommand {
       }
       let code: Int32
       do {
-        code = try await serve(stage.engine, .mock(stage), listening, log)
+        code = try await serve(stage.engine, .mock(stage), settings, listening, log)
       } catch {
         try await stage.engine.close()
         throw error
@@ -260,14 +274,15 @@ struct Serve: AsyncParsableCommand {
   private func serve(
     _ engine: Engine,
     _ content: Server.Content,
+    _ settings: PeerSettings,
     _ listening: Listening?,
     _ log: Logger
   ) async throws -> Int32 {
     let server = Server(
       engine: engine,
       content: content,
-      listening: listening,
-      framing: framing?.framing
+      settings: settings,
+      listening: listening
     )
     let group = ServiceGroup(
       configuration: .init(
@@ -328,38 +343,33 @@ private final class Server: ServiceLifecycle.Service {
   /// What answers the requests.
   enum Content {
     /// A store, with the bytes that the first peer sent before the store was open.
-    case store(initialInput: [UInt8], Recorder?)
+    case store(initialInput: [UInt8])
     case mock(MockStage)
   }
 
   private let engine: Engine
   private let content: Content
+  private let settings: PeerSettings
   private let listening: Listening?
-  private let framing: Framing?
   private let code = Mutex<Int32>(0)
 
-  init(engine: Engine, content: Content, listening: Listening?, framing: Framing?) {
+  init(engine: Engine, content: Content, settings: PeerSettings, listening: Listening?) {
     self.engine = engine
     self.content = content
+    self.settings = settings
     self.listening = listening
-    self.framing = framing
   }
 
-  private func owner(
-    isSocket: Bool,
-    closed: @escaping @Sendable (Int32) -> Void
-  ) -> any ByteChannelOwner {
+  private func responder(closed: @escaping @Sendable (Int32) -> Void) -> any Responder {
     switch content {
-    case .store(let initialInput, let recorder):
+    case .store(let initialInput):
       ServingOwner(
         service: engine.service,
-        framing: framing,
-        isSocket: isSocket,
-        initialInput: isSocket ? [] : initialInput,
-        recorder: recorder,
+        settings: settings,
+        initialInput: initialInput,
         closed: closed
       )
-    case .mock(let stage): MockOwner(stage: stage, framing: framing, closed: closed)
+    case .mock(let stage): MockOwner(stage: stage, settings: settings, closed: closed)
     }
   }
 
@@ -374,9 +384,7 @@ private final class Server: ServiceLifecycle.Service {
   }
 
   private func serve(_ listening: Listening) async throws {
-    listening.gate.open(
-      owner(isSocket: true, closed: { _ in })
-    )
+    listening.gate.open(responder(closed: { _ in }))
     Terminal.note("cordial: serving at \(listening.socket)\n")
     try await gracefulShutdown()
     try await listening.listener.close()
@@ -384,13 +392,10 @@ private final class Server: ServiceLifecycle.Service {
 
   private func serveStandardStreams() async throws {
     let (ended, ending) = AsyncStream.makeStream(of: Int32.self)
-    let owner = owner(
-      isSocket: false,
-      closed: { code in
-        ending.yield(code)
-        ending.finish()
-      }
-    )
+    let owner = responder(closed: { code in
+      ending.yield(code)
+      ending.finish()
+    })
     let streams = try await StandardStreams(
       loop: engine.loop,
       owner: owner,

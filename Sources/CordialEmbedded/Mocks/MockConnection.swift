@@ -32,42 +32,17 @@ final class MockConnection: Sendable {
   /// because only one request runs at a time.
   private static let ownID = RequestID.string("mock")
 
-  init(_ stage: MockStage, _ channel: ByteChannel, number: Int, framing: Framing?) {
+  init(_ stage: MockStage, _ channel: ByteChannel, _ peer: Peer, number: Int) {
     self.stage = stage
     self.channel = channel
     self.number = number
-    let dropped = Dropped()
-    let account = stage.engine.budget.open { [loop = stage.engine.loop] in
-      loop.execute { dropped.connection?.update { $0.dropUnfinished() } }
-    }
-    let limits = stage.engine.limits
-    let peer = Peer(
-      framing: framing,
-      limits: limits.connection,
-      closesOnUnknownFraming: true,
-      account: account,
-      isPreceded: Method.isPreceded(named:)
-    )
     let responses = FrameDecoder(
       framing: .line,
-      messageBytesMax: limits.answerBytesMax + (1 << 20)
+      messageBytesMax: stage.engine.limits.answerBytesMax + (1 << 20)
     )
     state = Mutex(State(peer: peer, responses: responses))
-    dropped.set(self)
-  }
-
-  /// The connection whose unfinished message is dropped, which the budget does not keep.
-  private final class Dropped: Sendable {
-    private struct Reference {
-      weak var connection: MockConnection?
-    }
-
-    private let reference = Mutex(Reference())
-
-    var connection: MockConnection? { reference.withLock { $0.connection } }
-
-    func set(_ connection: MockConnection) {
-      reference.withLock { $0.connection = connection }
+    peer.account.whenDropped { [weak self, loop = stage.engine.loop] in
+      loop.execute { self?.update { $0.dropUnfinished() } }
     }
   }
 
@@ -77,6 +52,7 @@ final class MockConnection: Sendable {
       service.connect(MockSink(self), framing: .line, closesOnUnknownFraming: false)
     }
     state.withLock { $0.session = session }
+    proceed()
   }
 
   // MARK: Requests

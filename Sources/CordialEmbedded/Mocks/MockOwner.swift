@@ -2,10 +2,10 @@ package import JSONRPC
 import Synchronization
 package import Transport
 
-/// The owner that connects every channel of a transport with a mock.
-package final class MockOwner: ByteChannelOwner {
+/// A mock as what answers the requests on every channel of a transport.
+package final class MockOwner: Responder {
   private let stage: MockStage
-  private let framing: Framing?
+  private let settings: PeerSettings
   private let closed: @Sendable (Int32) -> Void
   private let connections = Mutex<[Int: MockConnection]>([:])
 
@@ -13,20 +13,24 @@ package final class MockOwner: ByteChannelOwner {
   ///
   /// - Parameters:
   ///   - stage: The mock.
-  ///   - framing: The framing, nil to let each peer's first bytes choose it.
+  ///   - settings: What the peers have in common.
   ///   - closed: Called when a channel has ended, with the exit code of its connection.
   package init(
     stage: MockStage,
-    framing: Framing?,
+    settings: PeerSettings,
     closed: @escaping @Sendable (Int32) -> Void
   ) {
     self.stage = stage
-    self.framing = framing
+    self.settings = settings
     self.closed = closed
   }
 
   package func opened(_ channel: ByteChannel) {
-    let connection = stage.connect(channel, framing: framing)
+    opened(channel, settings.makePeer())
+  }
+
+  package func opened(_ channel: ByteChannel, _ peer: Peer) {
+    let connection = stage.connect(channel, peer)
     connections.withLock { $0[channel.number] = connection }
     connection.open()
   }

@@ -182,11 +182,11 @@ package final class MockStage: Sendable {
   // MARK: Connections
 
   /// Adds the connection of a channel.
-  func connect(_ channel: ByteChannel, framing: Framing?) -> MockConnection {
+  func connect(_ channel: ByteChannel, _ peer: Peer) -> MockConnection {
     state.withLock { state in
       state.connectionCount += 1
       let number = state.connectionCount
-      let connection = MockConnection(self, channel, number: number, framing: framing)
+      let connection = MockConnection(self, channel, peer, number: number)
       state.connections[number] = connection
       return connection
     }

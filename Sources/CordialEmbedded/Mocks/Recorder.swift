@@ -1,35 +1,23 @@
 import Glibc
 import JSON
-import JSONRPC
+package import JSONRPC
 package import Logging
 package import PersistentStore
 import Synchronization
 
 /// A file to which the messages of all connections are appended, one JSON text on each line.
 package final class Recorder: Sendable {
-  /// The sender of a message.
-  package enum Sender: String, Sendable {
-    case client, service
-  }
-
-  private struct Channel {
-    /// The number of the connection, from 1 in the order in which they open.
-    let number: Int
-    var decoders: [Sender: FrameDecoder] = [:]
-  }
-
   private struct State {
-    var channels: [Int: Channel] = [:]
-    var channelCount = 0
-    /// The memory of the messages that are not complete, in bytes.
+    var connectionCount = 0
+    /// The memory of the messages whose ends are not known, in bytes.
     var unfinishedBytes = 0
     /// The file; -1 after the end, or after a write that failed.
     var descriptor: CInt
   }
 
-  /// The maximum memory of the messages that are not complete, in bytes: a message that exceeds it
+  /// The maximum memory of the messages that are sent in parts, in bytes: a message that exceeds it
   /// is not recorded, and `omitted` has the limit.
-  package static let messageBytesMax = 64 << 20
+  package static let unfinishedBytesMax = 64 << 20
 
   private let path: String
   private let log: Logger
@@ -67,59 +55,34 @@ package final class Recorder: Sendable {
     }
   }
 
-  /// Records the messages of a new connection, by the number of its channel.
-  package func opened(_ channel: Int) {
-    state.withLock { state in
-      state.channelCount += 1
-      state.channels[channel] = Channel(number: state.channelCount)
+  /// Returns what records the messages of a new connection.
+  package func connect() -> any PeerObserver {
+    let number = state.withLock { state in
+      state.connectionCount += 1
+      return state.connectionCount
     }
+    return RecordedConnection(self, number)
   }
 
-  package func closed(_ channel: Int) {
-    state.withLock { state in
-      let closed = state.channels.removeValue(forKey: channel)
-      for decoder in closed?.decoders.values.map(\.self) ?? [] {
-        state.unfinishedBytes -= decoder.unfinishedBytes
-      }
-    }
+  /// The sender of a message.
+  fileprivate enum Sender: String, Sendable {
+    case client, service
   }
 
-  /// Records the messages that bytes complete.
-  package func record(_ bytes: Span<UInt8>, _ sender: Sender, _ channel: Int) {
+  /// Adds a line.
+  ///
+  /// - Parameters:
+  ///   - connection: The number of the connection.
+  ///   - sender: The sender of the message.
+  ///   - message: The JSON text of the message in pieces, or the other members of the line.
+  fileprivate func add(_ connection: Int, _ sender: Sender, _ message: [[UInt8]]) {
     let milliseconds = (SystemFacts.microseconds() - start) / 1000
+    let head = "{\"at\":\(milliseconds),\"connection\":\(connection),\"from\":\"\(sender)\","
+    var line = Array("\(head)\"message\":".utf8)
+    for piece in message { line += piece }
+    line += "}\n".utf8
     state.withLock { state in
-      // A copy in the dictionary would copy the unfinished message at each call.
-      guard state.descriptor >= 0, var recorded = state.channels.removeValue(forKey: channel)
-      else { return }
-      var lines: [UInt8] = []
-      var decoder =
-        recorded.decoders.removeValue(forKey: sender)
-        ?? FrameDecoder(messageBytesMax: Self.messageBytesMax)
-      state.unfinishedBytes -= decoder.unfinishedBytes
-      func add(_ event: FrameDecoder.Event, _ frame: Span<UInt8>) {
-        let head =
-          "{\"at\":\(milliseconds),\"connection\":\(recorded.number),\"from\":\"\(sender)\","
-        switch event {
-        case .frame:
-          guard !frame.isEmpty else { return }
-          lines += head.utf8
-          lines += "\"message\":".utf8
-          Self.add(frame, sender, to: &lines)
-        case .oversized, .dropped:
-          lines += head.utf8
-          lines += "\"message\":null,\"omitted\":\(Self.messageBytesMax)".utf8
-        case .unknownFraming, .fatal: return
-        }
-        lines += "}\n".utf8
-      }
-      decoder.receive(bytes, add)
-      if state.unfinishedBytes + decoder.unfinishedBytes > Self.messageBytesMax {
-        decoder.dropUnfinished(add)
-      }
-      state.unfinishedBytes += decoder.unfinishedBytes
-      recorded.decoders[sender] = decoder
-      state.channels[channel] = recorded
-      guard !lines.isEmpty, !Self.write(lines, to: state.descriptor) else { return }
+      guard state.descriptor >= 0, !Self.write(line, to: state.descriptor) else { return }
       let reason = unsafe String(cString: strerror(errno))
       log.error("The recording ends, because \(path) cannot be written: \(reason)")
       _ = Glibc.close(state.descriptor)
@@ -127,18 +90,20 @@ package final class Recorder: Sendable {
     }
   }
 
-  /// Adds a message as JSON; as a text where it is none.
-  private static func add(_ frame: Span<UInt8>, _ sender: Sender, to lines: inout [UInt8]) {
-    // The service writes JSON without line feeds only.
-    guard sender == .client else { return JSONBytes.append(frame, to: &lines) }
-    var writer = JSONWriter()
-    do {
-      let parsed = try JSONParser.measure(frame, depthMax: 256, bytesMax: messageBytesMax)
-      writer.value(parsed.value)
-    } catch {
-      writer.string(String(decoding: frame.indices.map { frame[$0] }, as: UTF8.self))
+  /// Counts bytes of a message that has further parts.
+  ///
+  /// - Returns: Whether there is memory for them.
+  fileprivate func keep(_ bytes: Int) -> Bool {
+    state.withLock { state in
+      guard state.unfinishedBytes + bytes <= Self.unfinishedBytesMax else { return false }
+      state.unfinishedBytes += bytes
+      return true
     }
-    lines += writer.bytes
+  }
+
+  /// Counts bytes no more.
+  fileprivate func release(_ bytes: Int) {
+    state.withLock { $0.unfinishedBytes -= bytes }
   }
 
   private static func write(_ bytes: [UInt8], to descriptor: CInt) -> Bool {
@@ -152,5 +117,70 @@ package final class Recorder: Sendable {
       done += written
     }
     return true
+  }
+}
+
+/// What records the messages of one connection.
+private final class RecordedConnection: PeerObserver {
+  private struct Parts {
+    var pieces: [[UInt8]] = []
+    var bytes = 0
+    /// Whether there was no memory for all parts of the message.
+    var isOmitted = false
+  }
+
+  private let recorder: Recorder
+  private let number: Int
+  /// The message of the service that has further parts.
+  private let parts = Mutex(Parts())
+
+  init(_ recorder: Recorder, _ number: Int) {
+    self.recorder = recorder
+    self.number = number
+  }
+
+  deinit {
+    recorder.release(parts.withLock { $0.bytes })
+  }
+
+  func received(_ message: Span<UInt8>) {
+    var text: [UInt8] = []
+    do throws(JSONError) {
+      // Another text would not be one line.
+      text = Array(try JSONParser.parse(message, depthMax: 256).text.utf8)
+    } catch {
+      // What is no JSON is recorded as a text.
+      var writer = JSONWriter()
+      writer.string(String(decoding: message.indices.map { message[$0] }, as: UTF8.self))
+      text = writer.bytes
+    }
+    recorder.add(number, .client, [text])
+  }
+
+  func omitted(bytesMax: Int) {
+    recorder.add(number, .client, [Self.omission(bytesMax)])
+  }
+
+  func sent(_ pieces: [[UInt8]], isEnd: Bool) {
+    let bytes = pieces.reduce(0) { $0 + $1.count }
+    let message = parts.withLock { parts -> [[UInt8]]? in
+      if isEnd, parts.pieces.isEmpty, !parts.isOmitted { return pieces }
+      if parts.isOmitted || !recorder.keep(bytes) {
+        parts.isOmitted = true
+      } else {
+        parts.pieces += pieces
+        parts.bytes += bytes
+      }
+      guard isEnd else { return nil }
+      defer { parts = Parts() }
+      recorder.release(parts.bytes)
+      return parts.isOmitted ? [Self.omission(Recorder.unfinishedBytesMax)] : parts.pieces
+    }
+    if let message { recorder.add(number, .service, message) }
+  }
+
+  /// The value and the further member of a message that was too long.
+  private static func omission(_ bytesMax: Int) -> [UInt8] {
+    Array("null,\"omitted\":\(bytesMax)".utf8)
   }
 }

@@ -25,7 +25,7 @@ final class Session {
   var observed = ObservedState()
   var running = RunningRequests()
   /// The memory that the connection holds.
-  let account: ByteBudget.Account
+  var account: ByteBudget.Account { peer.account }
   /// The number of bytes that were passed to the sink.
   private var writtenBytes = 0
   /// Whether the service has stopped reading the peer, because too many requests are pending.
@@ -39,14 +39,12 @@ final class Session {
     number: Int,
     sink: any ByteSink,
     peer: Peer,
-    account: ByteBudget.Account,
     readsMax: Int
   ) {
     self.number = number
     queue = RequestQueue(readsMax: readsMax)
     self.sink = sink
     self.peer = peer
-    self.account = account
   }
 
   /// The turn in which requests started last, and their number in it.

@@ -60,7 +60,7 @@ package final class ByteBudget: Sendable {
 
   private struct Entry: Sendable {
     weak let account: Account?
-    let dropped: @Sendable () -> Void
+    var dropped: @Sendable () -> Void
   }
 
   private struct State {
@@ -129,6 +129,10 @@ package final class ByteBudget: Sendable {
     let account = Account(self, number)
     state.withLock { $0.entries[number] = Entry(account: account, dropped: dropped) }
     return account
+  }
+
+  private func setDropped(_ number: Int, _ dropped: @escaping @Sendable () -> Void) {
+    state.withLock { $0.entries[number]?.dropped = dropped }
   }
 
   // MARK: Changes
@@ -336,6 +340,12 @@ extension ByteBudget {
       setResponses(0)
       let left = requests.exchange(0, ordering: .relaxed)
       budget.add(-left, isOfRequests: true)
+    }
+
+    /// Sets what is called on any thread where the connection's unfinished message has to be
+    /// dropped; the last one counts.
+    package func whenDropped(_ dropped: @escaping @Sendable () -> Void) {
+      budget.setDropped(number, dropped)
     }
 
     /// The unfinished message, in bytes; 0 for one that is being dropped.

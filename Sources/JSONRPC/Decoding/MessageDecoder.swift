@@ -1,37 +1,35 @@
 import JSON
 
-/// An event of a connection, for the owner of the connection to handle.
-package enum ConnectionEvent: Sendable, Equatable {
-  /// A message and its memory in bytes: that of its text or of its value, whichever is greater. The
-  /// connection's account has the memory until the owner removes it.
-  case message(Message, bytes: Int)
-  /// The elements of a batch, in order; an element that is not a message carries its error. The
-  /// memory is that of all elements.
-  case batch([BatchElement], bytes: Int)
-  /// An error to send that belongs to no request.
-  case reject(RPCError)
-  /// The end of the connection, after everything before it was sent.
-  case close
-}
-
-extension ConnectionEvent {
-  /// The memory of the event's messages, in bytes.
-  package var bytes: Int {
-    switch self {
-    case .message(_, let bytes), .batch(_, let bytes): bytes
-    case .reject, .close: 0
-    }
-  }
-}
-
 /// An element of a batch.
 package enum BatchElement: Sendable, Equatable {
   case message(Message)
   case invalid(RPCError)
 }
 
-/// A connection, which turns received bytes into messages.
-package struct Connection {
+/// A decoder of received bytes into messages, however the bytes are cut into pieces.
+package struct MessageDecoder: Sendable {
+  /// What bytes have completed.
+  package enum Event: Sendable, Equatable {
+    /// A message and its memory in bytes: that of its text or of its value, whichever is greater.
+    /// The connection's account has the memory until the caller removes it.
+    case message(Message, bytes: Int)
+    /// The elements of a batch, in order; an element that is not a message carries its error. The
+    /// memory is that of all elements.
+    case batch([BatchElement], bytes: Int)
+    /// An error to send that belongs to no request.
+    case reject(RPCError)
+    /// The end of the connection, after everything before it was sent.
+    case close
+
+    /// The memory of the messages, in bytes.
+    package var bytes: Int {
+      switch self {
+      case .message(_, let bytes), .batch(_, let bytes): bytes
+      case .reject, .close: 0
+      }
+    }
+  }
+
   /// The limits of a connection's messages.
   package struct Limits: Sendable {
     package let messageBytesMax: Int
@@ -62,7 +60,7 @@ package struct Connection {
   /// Whether `close` was reported; no event follows it.
   private var isClosed = false
 
-  /// Creates a connection that has received no bytes.
+  /// Creates a decoder of a new connection.
   ///
   /// - Parameters:
   ///   - framing: The framing if it is known in advance, otherwise nil.
@@ -70,12 +68,14 @@ package struct Connection {
   ///   - limits: The limits of the connection's messages.
   ///   - closesOnUnknownFraming: Whether bytes of no framing end the connection, as on a socket.
   ///   - account: Counts the memory of the connection's messages; nil for no common bound.
+  ///   - observer: Sees the messages; nil for none.
   package init(
     framing: Framing? = nil,
     dialects: [Dialect] = Dialect.all,
     limits: Limits,
     closesOnUnknownFraming: Bool,
-    account: ByteBudget.Account? = nil
+    account: ByteBudget.Account? = nil,
+    observer: (any PeerObserver)? = nil
   ) {
     self.dialects = dialects
     dialect = Self.dialect(of: framing ?? .line, dialects)
@@ -83,7 +83,8 @@ package struct Connection {
       dialects: dialects,
       limits: limits,
       closesOnUnknownFraming: closesOnUnknownFraming,
-      account: account
+      account: account,
+      observer: observer
     )
     frames = FrameDecoder(
       framing: framing,
@@ -103,9 +104,9 @@ package struct Connection {
   }
 
   /// Receives the next bytes of the stream, and returns the events that they complete, in order.
-  package mutating func receive(_ bytes: Span<UInt8>) -> [ConnectionEvent] {
+  package mutating func receive(_ bytes: Span<UInt8>) -> [Event] {
     guard !isClosed else { return [] }
-    var found: [ConnectionEvent] = []
+    var found: [Event] = []
     let reader = reader
     frames.receive(bytes) { event, frame in found += reader.events(for: event, frame) }
     if framing != dialect.framing { dialect = Self.dialect(of: framing, dialects) }
@@ -113,9 +114,9 @@ package struct Connection {
   }
 
   /// Returns the events that the end of the stream completes.
-  package mutating func end() -> [ConnectionEvent] {
+  package mutating func end() -> [Event] {
     guard !isClosed else { return [] }
-    var found: [ConnectionEvent] = []
+    var found: [Event] = []
     let reader = reader
     frames.end { event, frame in found += reader.events(for: event, frame) }
     return untilClose(found)
@@ -124,15 +125,15 @@ package struct Connection {
   /// Drops the unfinished message, because the memory for messages is used up.
   ///
   /// - Returns: Its error, where there was one.
-  package mutating func dropUnfinished() -> [ConnectionEvent] {
+  package mutating func dropUnfinished() -> [Event] {
     guard !isClosed else { return [] }
-    var found: [ConnectionEvent] = []
+    var found: [Event] = []
     let reader = reader
     frames.dropUnfinished { event, frame in found += reader.events(for: event, frame) }
     return untilClose(found)
   }
 
-  private mutating func untilClose(_ events: [ConnectionEvent]) -> [ConnectionEvent] {
+  private mutating func untilClose(_ events: [Event]) -> [Event] {
     guard let close = events.firstIndex(of: .close) else { return events }
     isClosed = true
     return Array(events[...close])
@@ -141,18 +142,26 @@ package struct Connection {
 
 /// A reader of the messages in frames.
 private struct FrameReader: Sendable {
+  typealias Event = MessageDecoder.Event
+
   let dialects: [Dialect]
-  let limits: Connection.Limits
+  let limits: MessageDecoder.Limits
   let closesOnUnknownFraming: Bool
   let account: ByteBudget.Account?
+  let observer: (any PeerObserver)?
 
-  func events(for event: FrameDecoder.Event, _ frame: Span<UInt8>) -> [ConnectionEvent] {
+  func events(for event: FrameDecoder.Event, _ frame: Span<UInt8>) -> [Event] {
     switch event {
-    case .frame(let framing): return [message(in: frame, framing)]
+    case .frame(let framing):
+      observer?.received(frame)
+      return [message(in: frame, framing)]
     case .oversized:
       let max = limits.messageBytesMax
+      observer?.omitted(bytesMax: max)
       return [.reject(.exceeded("messageBytes", max: max, "A message is at most \(max) bytes"))]
-    case .dropped: return [.reject(memoryIsUsed)]
+    case .dropped:
+      observer?.omitted(bytesMax: limits.messageBytesMax)
+      return [.reject(memoryIsUsed)]
     case .unknownFraming:
       let error = RPCError(
         .parseError,
@@ -163,7 +172,7 @@ private struct FrameReader: Sendable {
     }
   }
 
-  private func message(in frame: Span<UInt8>, _ framing: Framing) -> ConnectionEvent {
+  private func message(in frame: Span<UInt8>, _ framing: Framing) -> Event {
     let parsed: JSONParser.Measured
     let growth = account.flatMap { ByteBudget.isLong(frame.count) ? RequestGrowth($0) : nil }
     defer { growth?.end() }
@@ -179,7 +188,7 @@ private struct FrameReader: Sendable {
       return .reject(rejection(error))
     }
     do {
-      let event: ConnectionEvent
+      let event: Event
       let bytes = max(frame.count, parsed.bytes)
       if case .array(let elements) = parsed.value {
         event = .batch(try batch(elements, framing), bytes: bytes)

@@ -171,13 +171,6 @@ package struct FrameDecoder {
     state = .closed
   }
 
-  /// The received bytes that complete no event yet, in the form in which another decoder of the
-  /// same framing can receive them.
-  package var incompleteBytes: [UInt8] {
-    if case .body(let count) = state { return Framing.header.head(of: count) + pending }
-    return pending
-  }
-
   /// The memory of the unfinished message, in bytes.
   package var unfinishedBytes: Int { pending.capacity }
 

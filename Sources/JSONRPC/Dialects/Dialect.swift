@@ -67,25 +67,6 @@ package final class Dialect: Sendable {
 }
 
 extension Dialect {
-  /// One message on each line, as scripts send them: no handshake is needed, and responses come in
-  /// the order of the requests.
-  package static let lines = Dialect(
-    framing: .line,
-    needsHandshake: false,
-    keepsOrder: true,
-    allowsBatches: true,
-    needsShutdown: false
-  )
-
-  /// The base protocol of LSP, as editors speak it.
-  package static let languageServer = Dialect(
-    framing: .header,
-    needsHandshake: true,
-    keepsOrder: false,
-    allowsBatches: false,
-    needsShutdown: true
-  )
-
   /// The dialects of a connection whose first bytes choose one by its framing.
   package static let all = [lines, languageServer]
 }

@@ -1,0 +1,51 @@
+import CordialProtocol
+package import CordialService
+package import JSONRPC
+
+/// What the peers of a transport have in common.
+package struct PeerSettings: Sendable {
+  private let framing: Framing?
+  private let dialects: [Dialect]
+  private let isSocket: Bool
+  private let limits: Limits
+  private let budget: ByteBudget
+  private let recorder: Recorder?
+
+  /// Creates the settings of a transport.
+  ///
+  /// - Parameters:
+  ///   - framing: The framing, nil to let each peer's first bytes choose it.
+  ///   - dialects: The dialects by which a peer may speak, one for each framing.
+  ///   - isSocket: Whether bytes of no framing end a connection.
+  ///   - limits: The limits of the service.
+  ///   - budget: The memory of messages.
+  ///   - recorder: Records all messages; nil for none.
+  package init(
+    framing: Framing?,
+    dialects: [Dialect] = Dialect.all,
+    isSocket: Bool,
+    limits: Limits,
+    budget: ByteBudget,
+    recorder: Recorder? = nil
+  ) {
+    self.framing = framing
+    self.dialects = dialects
+    self.isSocket = isSocket
+    self.limits = limits
+    self.budget = budget
+    self.recorder = recorder
+  }
+
+  /// Creates the state of a new connection.
+  package func makePeer() -> Peer {
+    Peer(
+      framing: framing,
+      dialects: dialects,
+      limits: limits.messages,
+      closesOnUnknownFraming: isSocket,
+      account: budget.open(),
+      observer: recorder?.connect(),
+      isPreceded: Method.isPreceded(named:)
+    )
+  }
+}
