@@ -108,7 +108,11 @@ let package = Package(
       "JSONRPC",
       uses: ["JSON", .product(name: "DequeModule", package: "swift-collections")]
     ),
-    .module("CordialProtocol", uses: ["CordialValues", "JSONRPC", "JSON"]),
+    .module("CordialProtocol", uses: ["JSONRPC"]),
+    .module(
+      "ProtocolSchemas",
+      uses: ["CordialProtocol", "CordialValues", "JSONRPC", "JSON"]
+    ),
     .module(
       "Transport",
       uses: [
@@ -130,6 +134,7 @@ let package = Package(
       uses: [
         "CordialValues", "Interruptions", "JSON", "ObjectModel", "PersistentHistory",
         "PersistentStore", "Spotlight", "Subscriptions", "JSONRPC", "CordialProtocol",
+        "ProtocolSchemas",
         .product(name: "Algorithms", package: "swift-algorithms"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "DequeModule", package: "swift-collections"),
@@ -138,17 +143,17 @@ let package = Package(
     .module(
       "Cordial",
       uses: [
-        "CordialValues", "JSONRPC", "JSON", "Transport",
+        "CordialProtocol", "CordialValues", "JSONRPC", "JSON", "Transport",
         .product(name: "Logging", package: "swift-log"),
       ]
     ),
     .module("CordialFoundation", uses: ["Cordial", "CordialValues"]),
-    .module("Porting", uses: ["Cordial", "JSON", "ObjectModel", "SQLite"]),
+    .module("Porting", uses: ["Cordial", "CordialProtocol", "JSON", "ObjectModel", "SQLite"]),
     .module(
       "CordialEmbedded",
       uses: [
         "Cordial", "CordialProtocol", "CordialService", "JSON", "JSONRPC", "ObjectModel",
-        "PersistentStore", "Spotlight", "Transport", "XcodeModel",
+        "ProtocolSchemas", "PersistentStore", "Spotlight", "Transport", "XcodeModel",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ]
@@ -157,7 +162,8 @@ let package = Package(
       name: "CordialCLI",
       dependencies: [
         "Cordial", "CordialEmbedded", "CordialService", "CordialProtocol", "JSON", "JSONRPC",
-        "LiveTable", "ObjectModel", "PersistentStore", "Porting", "Transport", "XcodeModel",
+        "LiveTable", "ObjectModel", "PersistentStore", "Porting", "ProtocolSchemas", "Transport",
+        "XcodeModel",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -177,7 +183,7 @@ let package = Package(
     .executableTarget(
       name: "cordial-bench",
       dependencies: [
-        "CHeap", "CWords", "Cordial", "CordialValues", "JSON", "CSpotlight",
+        "CHeap", "CWords", "Cordial", "CordialProtocol", "CordialValues", "JSON", "CSpotlight",
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
       path: "Tools/benchmark",
@@ -236,8 +242,9 @@ let package = Package(
     .tests(
       "CordialServiceTests",
       uses: [
-        "CordialService", "CordialProtocol", "PersistentStore", "PersistentHistory", "Spotlight",
-        "ObjectModel", "JSONRPC", "JSON", "TestSeeds", "TestStores",
+        "CordialService", "CordialProtocol", "ProtocolSchemas", "PersistentStore",
+        "PersistentHistory", "Spotlight", "ObjectModel", "JSONRPC", "JSON", "TestSeeds",
+        "TestStores",
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "Logging", package: "swift-log"),
       ]
@@ -245,7 +252,8 @@ let package = Package(
     .tests(
       "PortingTests",
       uses: [
-        "Porting", "Cordial", "CordialEmbedded", "PersistentStore", "ObjectModel", "JSON",
+        "Porting", "Cordial", "CordialProtocol", "CordialEmbedded", "PersistentStore",
+        "ObjectModel", "JSON",
         "TestSeeds", "TestStores", .product(name: "Logging", package: "swift-log"),
       ]
     ),
@@ -258,11 +266,15 @@ let package = Package(
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ]
     ),
-    .tests("CordialProtocolTests", uses: ["CordialProtocol", "JSON", "JSONRPC"]),
+    .tests(
+      "ProtocolSchemasTests",
+      uses: ["ProtocolSchemas", "CordialProtocol", "JSON", "JSONRPC"]
+    ),
     .tests(
       "CordialTests",
       uses: [
-        "Cordial", "CordialEmbedded", "CordialValues", "JSON", "ObjectModel", "PersistentStore",
+        "Cordial", "CordialProtocol", "CordialEmbedded", "CordialValues", "JSON", "ObjectModel",
+        "PersistentStore",
         "TestSeeds", "TestStores", .product(name: "Logging", package: "swift-log"),
       ]
     ),

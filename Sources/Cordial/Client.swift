@@ -1,3 +1,4 @@
+package import CordialProtocol
 public import CordialValues
 package import JSON
 package import Logging
@@ -56,7 +57,7 @@ public final class Client: Sendable {
 
   /// Calls a method of the protocol.
   package func call(
-    _ method: String,
+    _ method: MethodName,
     _ params: JSONValue
   ) async throws(ClientError) -> JSONValue {
     try await core.call(method, params)
@@ -71,7 +72,7 @@ public final class Client: Sendable {
     _ request: FetchRequest<Value>
   ) async throws(ClientError) -> [Value] {
     try core.check(Value.self, request.selection)
-    let result = try await core.call("fetch", request.json)
+    let result = try await core.call(.fetch, request.json)
     var values: [Value] = []
     for object in result["objects"]?.array ?? [] {
       do throws(ValueMismatch) {
@@ -95,7 +96,7 @@ public final class Client: Sendable {
     var params = request.json.members ?? []
     params.removeAll { ["select", "value", "sort", "sectionBy"].contains($0.name) }
     let result = try await core.call(
-      "fetch",
+      .fetch,
       .object(params + [JSONMember("result", "count")])
     )
     return Int(result["count"]?.integer ?? 0)
@@ -116,7 +117,7 @@ public final class Client: Sendable {
     try core.check(Value.self)
     try core.check(id, of: Value.self)
     let ids = JSONMember("ids", [.string(try id.wireText())])
-    let result = try await core.call("fetch", .object([ids] + request.selection.members))
+    let result = try await core.call(.fetch, .object([ids] + request.selection.members))
     guard let object = result["objects"]?.array?.first, !object.isNull else { return nil }
     do throws(ValueMismatch) {
       return try ValueDecoder.decode(type, from: object)

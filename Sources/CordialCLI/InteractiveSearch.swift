@@ -1,4 +1,5 @@
 import Cordial
+import CordialProtocol
 import Dispatch
 import Glibc
 import JSON
@@ -71,7 +72,7 @@ struct InteractiveSearch {
     var running: Int64?
     func find() {
       // A search for fewer letters is of no use any more.
-      if let running { client.notify("$/cancelRequest", ["id": .integer(running)]) }
+      if let running { client.notify(.cancelRequest, ["id": .integer(running)]) }
       search += 1
       let number = search
       guard !box.query.allSatisfy(\.isWhitespace) else {
@@ -79,7 +80,7 @@ struct InteractiveSearch {
         return box.show(answer: nil)
       }
       let query = JSONMember("query", .string(box.query))
-      running = client.start("search", .object([query] + params)) {
+      running = client.start(.search, .object([query] + params)) {
         source.yield(.answer($0, search: number))
       }
     }
@@ -95,7 +96,7 @@ struct InteractiveSearch {
           case .search: find()
           case .open(let id):
             let number = search
-            client.start("fetch", ["ids": [.string(id)]]) {
+            client.start(.fetch, ["ids": [.string(id)]]) {
               source.yield(.object($0, id: id, search: number))
             }
           case .quit: return

@@ -1,4 +1,5 @@
 import Cordial
+import CordialProtocol
 import Glibc
 import JSON
 import LiveTable
@@ -98,7 +99,7 @@ struct LiveWatch {
     ) { client in
       var params = params
       if let since = known.resumption { params.append(JSONMember("since", .string(since))) }
-      known.begin(try await client.call("observe", .object(params)))
+      known.begin(try await client.call(.observe, .object(params)))
       screen.show(known, title)
       var shown = clock.now
       for await event in events.stream {

@@ -1,5 +1,5 @@
-import CordialProtocol
 import JSON
+import ProtocolSchemas
 
 /// The OpenRPC document that `cordial protocol` prints.
 enum ProtocolDocument {

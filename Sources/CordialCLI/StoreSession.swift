@@ -1,6 +1,7 @@
 import ArgumentParser
 import Cordial
 import CordialEmbedded
+import CordialProtocol
 import Glibc
 import JSON
 import Logging
@@ -125,10 +126,10 @@ extension ClientConnection {
   func catchUp() async throws {
     for attempt in 1... {
       do {
-        _ = try await call("observe/flush", [:])
+        _ = try await call(.flush, [:])
         return
       } catch {
-        let status = try await call("index/status", [:])
+        let status = try await call(.indexStatus, [:])
         let isBusy = ["catchingUp", "rebuilding"].contains(status["state"]?.string)
         guard isBusy, attempt < Self.catchUpMax else { throw error }
         if let activity = status["activity"]?.string {

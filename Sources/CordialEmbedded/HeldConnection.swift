@@ -3,6 +3,7 @@ import CordialService
 package import JSON
 package import JSONRPC
 package import PersistentStore
+import ProtocolSchemas
 
 /// A connection that waits for a migration: the requests that have no response until the service
 /// exists, and those that can be answered before.

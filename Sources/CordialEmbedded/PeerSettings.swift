@@ -1,6 +1,6 @@
-import CordialProtocol
 package import CordialService
 package import JSONRPC
+import ProtocolSchemas
 
 /// What the peers of a transport have in common.
 package struct PeerSettings: Sendable {

@@ -3,6 +3,7 @@ import Interruptions
 import JSON
 import JSONRPC
 package import PersistentStore
+import ProtocolSchemas
 import Spotlight
 
 extension RPCError {

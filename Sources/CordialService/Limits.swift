@@ -1,6 +1,6 @@
-import CordialProtocol
 package import JSON
 package import JSONRPC
+import ProtocolSchemas
 
 /// The limits of a service, which `initialize` announces.
 package struct Limits: Sendable {

@@ -1,5 +1,5 @@
-import CordialProtocol
 import JSONRPC
+import ProtocolSchemas
 
 /// The memory of messages: what waits for it, and what is dropped for it.
 extension Service {

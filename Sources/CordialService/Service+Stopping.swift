@@ -1,8 +1,8 @@
-import CordialProtocol
 import Interruptions
 import JSONRPC
 import PersistentHistory
 import PersistentStore
+import ProtocolSchemas
 import Spotlight
 
 /// The end of the service.

@@ -1,5 +1,5 @@
-import CordialProtocol
 import Interruptions
+import ProtocolSchemas
 
 /// The time limits of requests, and what stops them.
 extension Service {

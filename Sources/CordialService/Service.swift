@@ -13,7 +13,6 @@
 //    sessions that it has changed, and then writes to the sinks. An event that a sink reports
 //    during a turn gets a turn of its own.
 
-import CordialProtocol
 import CordialValues
 import Interruptions
 import JSON
@@ -22,6 +21,7 @@ package import Logging
 import ObjectModel
 package import PersistentHistory
 package import PersistentStore
+import ProtocolSchemas
 package import Spotlight
 import Synchronization
 
@@ -386,10 +386,7 @@ package actor Service {
       }
       session.queue.startNext()
       do {
-        guard let handler = Self.handlers[ObjectIdentifier(request.method)] else {
-          throw RPCError(.methodNotFound, "There is no method \(request.method.name)")
-        }
-        try handler(self, session, request)
+        try begin(request, session)
       } catch {
         finish(request, .failure(RPCError(any: error)))
       }

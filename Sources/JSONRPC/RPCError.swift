@@ -29,7 +29,7 @@ package struct RPCError: Error, Sendable, Equatable {
   }
 
   /// The code of a request or a message beyond a limit, by the protocol.
-  private static let limitExceededCode = 1302
+  package static let limitExceededCode = 1302
 
   /// Returns the error of an exceeded limit.
   ///

@@ -1,4 +1,5 @@
 package import Cordial
+import CordialProtocol
 package import JSON
 import ObjectModel
 
@@ -24,7 +25,7 @@ package enum Exporter {
     ofOneCommit: Bool = false,
     _ write: (JSONValue) -> Void
   ) async throws -> String? {
-    let model = try ModelDocument.model(from: try await client.call("model", [:]))
+    let model = try ModelDocument.model(from: try await client.call(.model, [:]))
     for name in entities where model.entity(named: name) == nil {
       throw PortingError("The model has no entity \(name)")
     }
@@ -90,7 +91,7 @@ package enum Exporter {
         params.append(JSONMember("predicate", "SELF > $last"))
         params.append(JSONMember("arguments", ["last": .string(last)]))
       }
-      let answer = try await client.call("fetch", .object(params))
+      let answer = try await client.call(.fetch, .object(params))
       let objects = answer["objects"]?.array ?? []
       let token = answer["token"] ?? .null
       if tokens.last != token { tokens.append(token) }

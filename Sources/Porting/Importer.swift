@@ -7,6 +7,7 @@
 // 2. An error names the line and the number of objects that are imported.
 
 package import Cordial
+import CordialProtocol
 import JSON
 import ObjectModel
 
@@ -120,7 +121,7 @@ package struct Importer {
     batch: Int,
     progress: @escaping @Sendable (Int) -> Void = { _ in }
   ) async throws -> ImportSummary {
-    let model = try ModelDocument.model(from: try await client.call("model", [:]))
+    let model = try ModelDocument.model(from: try await client.call(.model, [:]))
     let index = try ImportIndex()
     var importer = Importer(
       client: client,
@@ -155,7 +156,7 @@ package struct Importer {
       }
       let last = objects.last?.line
       let (client, save) = (client, pendingSave)
-      async let answer = client.call("save", save)
+      async let answer = client.call(.save, save)
       // The next lines are read while these are saved. Their errors are reported after the save.
       let following = Result { try lines.next(batch) }
       do {
@@ -181,7 +182,7 @@ package struct Importer {
   /// Saves the pending inserts.
   private mutating func save() async throws {
     do {
-      try record(try await client.call("save", pendingSave))
+      try record(try await client.call(.save, pendingSave))
     } catch let error as ClientError {
       throw failure(error, nil)
     }
@@ -200,7 +201,7 @@ package struct Importer {
     guard !rest.isEmpty else { return }
     try stage(rest)
     do {
-      try record(try await client.call("save", pendingSave))
+      try record(try await client.call(.save, pendingSave))
     } catch {
       throw PortingError(
         "\(rest.count) objects, the first in line \(rest[0].line), require objects that are not in "
@@ -426,7 +427,7 @@ package struct Importer {
 
   private func save(_ updates: [JSONValue]) async throws {
     do {
-      _ = try await client.call("save", ["update": .array(updates), "context": "import"])
+      _ = try await client.call(.save, ["update": .array(updates), "context": "import"])
     } catch {
       throw PortingError(
         "The save of references to later lines failed; \(imported) objects are imported, some "

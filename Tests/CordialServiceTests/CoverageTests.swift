@@ -2,6 +2,7 @@ import CordialProtocol
 import CordialService
 import JSON
 import JSONRPC
+import ProtocolSchemas
 import Testing
 
 /// The transcripts together cover the protocol.
@@ -12,12 +13,6 @@ import Testing
     A service reads its model before it accepts a connection. The command line prints this error.
     """
   ]
-
-  @Test func `every request of the method table has a handler`() {
-    for method in MethodTable.all where method.direction == .clientToServer {
-      #expect(Service.handles(method) == method.isRequest, "\(method.name)")
-    }
-  }
 
   @Test func `every method and notification appears in a transcript`() throws {
     let names = Set(try messages().compactMap { $0["method"]?.string })

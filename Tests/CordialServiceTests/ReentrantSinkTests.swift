@@ -1,8 +1,8 @@
-import CordialProtocol
 import CordialService
 import Foundation
 import JSON
 import JSONRPC
+import ProtocolSchemas
 import Synchronization
 import TestStores
 import Testing

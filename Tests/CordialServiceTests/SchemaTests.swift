@@ -1,5 +1,6 @@
 import CordialProtocol
 import JSON
+import ProtocolSchemas
 import Testing
 
 /// The schemas that `openrpc.json` has describe what the service sends.

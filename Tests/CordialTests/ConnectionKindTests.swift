@@ -1,4 +1,5 @@
 import Cordial
+import CordialProtocol
 import CordialValues
 import Foundation
 import JSON
@@ -112,7 +113,7 @@ private final class LogLines: LogHandler, Sendable {
   /// The IDs that a new fetch has.
   private func stored(_ client: Client) async throws -> [WrappedID] {
     let fetch: JSONValue = ["entity": "Group", "sort": ["title"], "result": "ids"]
-    return try await client.call("fetch", fetch)["ids"]?.array?.compactMap {
+    return try await client.call(.fetch, fetch)["ids"]?.array?.compactMap {
       $0.string.flatMap { WrappedID($0) }
     } ?? []
   }
@@ -141,7 +142,7 @@ private final class LogLines: LogHandler, Sendable {
             "update": [["id": .string("Group/p\(id)"), "values": ["title": .string("\(number)")]]],
             "delete": [.string("Group/p\(90_001 + round * 40 + number)")],
           ]
-          _ = try await writer.call("save", changes)
+          _ = try await writer.call(.save, changes)
         }
       }
       // The reader follows while the writer writes, and the service ends in the middle.
@@ -160,10 +161,10 @@ private final class LogLines: LogHandler, Sendable {
     }
     // All rows change at once.
     _ = try await writer.call(
-      "update",
+      .update,
       ["entity": "Group", "predicate": "rank == nil", "set": ["rank": 1]]
     )
-    _ = try await writer.call("save", ["insert": [["entity": "Group", "values": ["title": "!"]]]])
+    _ = try await writer.call(.save, ["insert": [["entity": "Group", "values": ["title": "!"]]]])
     let expected = try await stored(writer)
     try await wait { results.first?.id == expected.first && results.count == expected.count }
     try await wait { results.map(\.id) == expected }

@@ -1,4 +1,5 @@
 import Cordial
+import CordialProtocol
 import JSON
 import ObjectModel
 import Porting
@@ -20,7 +21,7 @@ import Testing
 
   private func fill(_ client: ClientConnection) async throws {
     _ = try await client.call(
-      "save",
+      .save,
       [
         "insert": [
           ["id": "Person/t1", "values": ["name": "a\nb", "photo": "AQID", "seal": ""]],

@@ -133,13 +133,13 @@ private struct ModuleRow {
 
   @Test func `a method is a file, a row and a handler`() {
     let requests = Repository.sources.filter { file in
-      file.path.hasPrefix("Sources/CordialProtocol/Requests/")
+      file.path.hasPrefix("Sources/ProtocolSchemas/Requests/")
         && file.code.contains { $0.contains("struct CompactCall") }
     }
     #expect(requests.count == 1)
     #expect(
       Set(files(with: "CompactCall")) == [
-        requests[0].path, "Sources/CordialProtocol/MethodTable.swift",
+        requests[0].path, "Sources/ProtocolSchemas/MethodTable.swift",
         "Sources/CordialService/Methods/Handlers.swift",
       ]
     )
@@ -148,41 +148,56 @@ private struct ModuleRow {
   /// The requests that the command line needs no command for.
   private static let withoutCommand: Set<String> = [
     // The program begins and ends its connections itself, and prints what `rpc.discover` returns.
-    "initialize", "shutdown", "rpc.discover",
+    "initialize", "shutdown", "discover",
     // The end of `watch` ends its connection.
     "unobserve",
   ]
 
   /// The requests that the client library has no function for.
   private static let withoutFunction: Set<String> = [
-    "shutdown", "rpc.discover", "observe/flush", "observe/list", "search/explain", "index/status",
-    "index/verify", "index/rebuild", "index/pause", "index/resume", "history/purge",
-    "follower/list", "follower/remove", "status", "store/backup", "store/verify", "store/compact",
+    "shutdown", "discover", "delete", "update", "flush", "listSubscriptions", "explainSearch",
+    "indexStatus", "verifyIndex", "rebuildIndex", "pauseIndex", "resumeIndex", "purgeHistory",
+    "listFollowers", "removeFollower", "status", "backupStore", "verifyStore", "compactStore",
   ]
 
+  // Evidence: P-135a
   @Test func `a method has a clause, a command and a function of the client`() throws {
-    let names = Repository.sources.filter {
-      $0.path.hasPrefix("Sources/CordialProtocol/Requests/")
+    let requests = Repository.sources.filter {
+      $0.path.hasPrefix("Sources/ProtocolSchemas/Requests/")
     }.flatMap { file in
       zip(file.lines, file.lines.dropFirst()).compactMap { line, next in
-        line.hasSuffix("Method.request(")
-          ? next.firstMatch(of: /"([^"]+)"/).map { String($0.1) } : nil
+        line.contains(/(?:Method\.request|RevertParams\.method)\($/)
+          ? next.firstMatch(of: /^ +\.(\w+),/).map { String($0.1) } : nil
       }
     }
-    #expect(names.count > 25)
+    #expect(requests.count > 30)
+    let wire = try #require(TextFile(path: "Sources/CordialProtocol/MethodName.swift"))
+    let names = Dictionary(
+      uniqueKeysWithValues: wire.lines.compactMap { line in
+        line.firstMatch(of: /case (\w+)(?: = "(.+)")?/).map { match in
+          (String(match.1), String(match.2 ?? match.1))
+        }
+      }
+    )
     let clauses = try #require(TextFile(path: "Protocol/protocol.md")).lines
-    for name in names {
+    for request in requests {
+      let name = try #require(names[request])
       #expect(
         clauses.contains { $0.hasPrefix("**P-") && $0.contains("`\(name)") },
         "Protocol/protocol.md has no clause about \(name)"
       )
     }
-    func unnamed(in folder: String) -> Set<String> {
-      let lines = Repository.sources.filter { $0.path.hasPrefix(folder) }.flatMap(\.lines)
-      return Set(names.filter { name in !lines.contains { $0.contains("\"\(name)\"") } })
+    /// Returns the requests that no code of a folder names in a call, or as the method of one.
+    func uncalled(in folder: String) -> Set<String> {
+      let code = Repository.sources.filter { $0.path.hasPrefix(folder) }.flatMap(\.code)
+        .joined(separator: "\n")
+      let called = code.matches(
+        of: /(?:call|callRepeating|start|revert)\(\s*\.(\w+),|case \.\w+: \.(\w+)\n/
+      )
+      return Set(requests).subtracting(called.map { String($0.1 ?? $0.2 ?? "") })
     }
-    #expect(unnamed(in: "Sources/CordialCLI/") == Self.withoutCommand)
-    #expect(unnamed(in: "Sources/Cordial/") == Self.withoutFunction)
+    #expect(uncalled(in: "Sources/CordialCLI/") == Self.withoutCommand)
+    #expect(uncalled(in: "Sources/Cordial/") == Self.withoutFunction)
   }
 
   /// The names that only `AttributeType` has: `AttributeValue` has no cases of these names.

@@ -1,5 +1,6 @@
 import CHeap
 import Cordial
+import CordialProtocol
 import CordialValues
 import Dispatch
 import Foundation
@@ -167,7 +168,7 @@ enum SwiftClient {
       var (ours, theirs) = (Latencies(reserving: rounds), Latencies(reserving: rounds))
       for _ in 0..<rounds {
         var start = ContinuousClock.now
-        let answer = try await client.call("fetch", params)
+        let answer = try await client.call(.fetch, params)
         theirs.add(ContinuousClock.now - start)
         start = ContinuousClock.now
         let values = try await client.fetch(request)
@@ -254,7 +255,7 @@ private actor Bench {
     // What was measured before is released in turns of other threads.
     var before = SwiftClient.heap()
     for _ in 0..<100 {
-      _ = try await client.call("status", [:])
+      _ = try await client.call(.status, [:])
       let now = SwiftClient.heap()
       if now == before { break }
       before = now
@@ -262,7 +263,7 @@ private actor Bench {
     let results = FetchedResults(.fetchRequest(client.objects(StoredItem.self)), request: request)
     try await ready(results, count)
     // What the answer was parsed into is released by then.
-    _ = try await client.call("status", [:])
+    _ = try await client.call(.status, [:])
     let bytes = SwiftClient.heap() - before
     guard results.count == count else { throw BenchmarkError("The result has changed") }
     return bytes

@@ -1,3 +1,4 @@
+import CordialProtocol
 public import CordialValues
 import JSON
 public import Observation
@@ -183,7 +184,7 @@ public final class Context: Observable {
   ) async throws(ClientError) -> [ContextObject<Value>] {
     checkIsolation()
     try client.core.check(Value.self, request.selection)
-    let result = try await client.core.call("fetch", request.json)
+    let result = try await client.core.call(.fetch, request.json)
     var fetched: [ContextObject<Value>] = []
     for json in result["objects"]?.array ?? [] {
       guard let id = json["id"]?.string.flatMap({ WrappedID($0) }) else { continue }
@@ -393,7 +394,7 @@ public final class Context: Observable {
       guard let first = group.first else { continue }
       let ids = group.map { JSONValue.string($0.id.description) }
       let params = [JSONMember("ids", .array(ids))] + first.selection
-      let result = try await client.core.call("fetch", .object(params))
+      let result = try await client.core.call(.fetch, .object(params))
       // A deleted object is null in its place.
       for (object, json) in zip(group, result["objects"]?.array ?? []) { try take(json, object) }
     }

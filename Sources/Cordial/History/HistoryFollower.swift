@@ -1,3 +1,4 @@
+import CordialProtocol
 import JSON
 import Synchronization
 
@@ -71,7 +72,7 @@ extension Client {
   package func register(
     _ follower: some HistoryFollower
   ) async throws(ClientError) -> String {
-    let registered = try await core.call("follower/register", ["name": .string(follower.name)])
+    let registered = try await core.call(.registerFollower, ["name": .string(follower.name)])
     guard let token = registered["token"]?.string else {
       throw ClientError(code: .internalError, message: "The follower \(follower.name) has no token")
     }
@@ -84,7 +85,7 @@ extension Client {
     var position = start
     while true {
       let page = try await core.call(
-        "history",
+        .history,
         ["since": .string(position), "limit": .integer(Self.pageCount)]
       )
       for transaction in page["transactions"]?.array ?? [] {
@@ -95,7 +96,7 @@ extension Client {
       }
       if position != start {
         let params: JSONValue = ["name": .string(follower.name), "token": .string(position)]
-        _ = try await core.call("follower/acknowledge", params)
+        _ = try await core.call(.acknowledge, params)
       }
       guard page["more"]?.bool == true else { return page["token"]?.string ?? position }
     }

@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import JSON
 
@@ -27,7 +28,7 @@ extension Client {
     params.append(JSONMember("transaction", .string("\(UUIDValue.next())")))
     if let author { params.append(JSONMember("author", .string(author))) }
     if !isDurable { params.append(JSONMember("durability", "normal")) }
-    return try SaveResult(try await core.callRepeating("save", .object(params)))
+    return try SaveResult(try await core.callRepeating(.save, .object(params)))
   }
 
   /// Reverts the newest saves of an author.
@@ -42,7 +43,7 @@ extension Client {
     author: String? = nil,
     mergePolicy: MergePolicy = .error
   ) async throws(ClientError) -> Int {
-    try await revert("undo", author, mergePolicy)
+    try await revert(.undo, author, mergePolicy)
   }
 
   /// Applies again what an author has undone last.
@@ -57,11 +58,11 @@ extension Client {
     author: String? = nil,
     mergePolicy: MergePolicy = .error
   ) async throws(ClientError) -> Int {
-    try await revert("redo", author, mergePolicy)
+    try await revert(.redo, author, mergePolicy)
   }
 
   private func revert(
-    _ method: String,
+    _ method: MethodName,
     _ author: String?,
     _ mergePolicy: MergePolicy
   ) async throws(ClientError) -> Int {
@@ -71,7 +72,7 @@ extension Client {
     ]
     if let author { params.append(JSONMember("author", .string(author))) }
     let result = try await core.callRepeating(method, .object(params))
-    return Int(result["undone"]?.integer ?? result["redone"]?.integer ?? 0)
+    return Int(result["undone"]?.integer ?? 0)
   }
 }
 
@@ -81,7 +82,7 @@ extension ClientCore {
 
   /// Calls a method whose params have a `transaction`, again where the response was lost.
   func callRepeating(
-    _ method: String,
+    _ method: MethodName,
     _ params: JSONValue
   ) async throws(ClientError) -> JSONValue {
     guard connectionState == .connected else {

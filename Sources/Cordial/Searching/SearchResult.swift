@@ -1,3 +1,4 @@
+import CordialProtocol
 public import CordialValues
 import JSON
 
@@ -74,7 +75,7 @@ extension Client {
   /// - Throws: `ClientError`; `unknownEntity` for an entity that the model does not have.
   public func search(_ request: SearchRequest) async throws(ClientError) -> SearchResult {
     let params = request.members + [JSONMember("highlight", true)]
-    return try SearchResult(try await core.call("search", .object(params)))
+    return try SearchResult(try await core.call(.search, .object(params)))
   }
 
   /// Finds the objects that a person's text means, as values.
@@ -99,7 +100,7 @@ extension Client {
     }
     var request = request
     request.entities = [type.entity]
-    let result = try await core.call("search", .object(request.members + selection.members))
+    let result = try await core.call(.search, .object(request.members + selection.members))
     var values: [Value] = []
     for hit in result["hits"]?.array ?? [] {
       // An object that was deleted meanwhile has no value.
@@ -132,7 +133,7 @@ extension Client {
     if let entities {
       params.append(JSONMember("entities", .array(entities.map(JSONValue.string))))
     }
-    let result = try await core.call("suggest", .object(params))
+    let result = try await core.call(.suggest, .object(params))
     return (result["suggestions"]?.array ?? []).compactMap { $0["text"]?.string }
   }
 }

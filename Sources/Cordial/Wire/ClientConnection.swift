@@ -6,6 +6,7 @@
 // 1. A call ends once: with its response, or with the end of the connection.
 // 2. Notifications come in the order in which they were sent, on the link's thread.
 
+package import CordialProtocol
 package import JSON
 import JSONRPC
 import Synchronization
@@ -67,6 +68,14 @@ package final class ClientConnection: Sendable {
   /// The link; nil before the client is connected and after the connection has ended.
   package var link: (any ClientLink)? { state.withLock { $0.link } }
 
+  /// Calls a method of the protocol, as `call(_:_:)` of a name.
+  package func call(
+    _ method: MethodName,
+    _ params: JSONValue
+  ) async throws(ClientError) -> JSONValue {
+    try await call(method.rawValue, params)
+  }
+
   /// Calls a method.
   ///
   /// A call of a cancelled task is cancelled: its request is withdrawn where it has not begun.
@@ -86,7 +95,7 @@ package final class ClientConnection: Sendable {
         start(method, params, id: id) { continuation.resume(returning: $0) }
       }
     } onCancel: {
-      notify("$/cancelRequest", ["id": .integer(id)])
+      notify(.cancelRequest, ["id": .integer(id)])
     }
     return try outcome.get()
   }
@@ -94,19 +103,19 @@ package final class ClientConnection: Sendable {
   /// Sends a request.
   ///
   /// - Parameters:
-  ///   - method: The method's name.
+  ///   - method: The method.
   ///   - params: The method's params.
   ///   - completion: Called once: on the link's thread in the order of the messages, or at once
   ///     where the connection has ended.
   /// - Returns: The ID of the request, by which it can be cancelled.
   @discardableResult
   package func start(
-    _ method: String,
+    _ method: MethodName,
     _ params: JSONValue,
     _ completion: @escaping @Sendable (Outcome) -> Void
   ) -> Int64 {
     let id = nextID()
-    start(method, params, id: id, completion)
+    start(method.rawValue, params, id: id, completion)
     return id
   }
 
@@ -133,9 +142,9 @@ package final class ClientConnection: Sendable {
   }
 
   /// Sends a notification, where the connection has not ended.
-  package func notify(_ method: String, _ params: JSONValue) {
+  package func notify(_ method: MethodName, _ params: JSONValue) {
     guard let link = state.withLock({ $0.isClosed ? nil : $0.link }) else { return }
-    send(MessageWriter.notification(method, Array(params.text.utf8)), link)
+    send(MessageWriter.notification(method.rawValue, Array(params.text.utf8)), link)
   }
 
   private func send(_ message: [UInt8], _ link: any ClientLink) {

@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import JSON
 import Logging
@@ -160,7 +161,7 @@ final class ClientCore: Sendable {
   private static func handshake(
     _ connection: ClientConnection
   ) async throws(ClientError) -> ModelSchema? {
-    let service = try await connection.call("initialize", [:])
+    let service = try await connection.call(.initialize, [:])
     let version = service["capabilities"]?["cordial"]?["protocolVersion"]?.integer
     guard version == protocolVersion else {
       connection.close()
@@ -171,7 +172,7 @@ final class ClientCore: Sendable {
       )
     }
     do throws(ClientError) {
-      return ModelSchema(try await connection.call("model", [:]))
+      return ModelSchema(try await connection.call(.model, [:]))
     } catch {
       // The requests themselves are then checked by the service.
       if error.code == .connectionEnded { throw error }
@@ -220,7 +221,7 @@ final class ClientCore: Sendable {
 
   // MARK: Calls
 
-  func call(_ method: String, _ params: JSONValue) async throws(ClientError) -> JSONValue {
+  func call(_ method: MethodName, _ params: JSONValue) async throws(ClientError) -> JSONValue {
     guard let connection = state.withLock({ $0.connection }) else {
       throw ClientError(code: .connectionEnded, message: "The client is not connected")
     }
@@ -269,11 +270,11 @@ final class ClientCore: Sendable {
 
   private static func unobserve(_ name: String, on connection: ClientConnection) {
     // The subscription also ends with the connection, so that no failure matters.
-    connection.start("unobserve", ["subscription": .string(name)]) { _ in }
+    connection.start(.unobserve, ["subscription": .string(name)]) { _ in }
   }
 
   private func send(_ call: Subscriptions.Call, on connection: ClientConnection) {
-    connection.start("observe", call.params) { [weak self] outcome in
+    connection.start(.observe, call.params) { [weak self] outcome in
       guard let self else { return }
       let (delivery, unwanted) = state.withLock { state in
         // A response of an earlier connection names no subscription of the current one.

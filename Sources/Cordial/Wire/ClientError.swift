@@ -1,4 +1,6 @@
+import CordialProtocol
 package import JSON
+import JSONRPC
 
 /// The reason why a call has no result.
 public struct ClientError: Error, Equatable, Sendable, CustomStringConvertible {
@@ -17,6 +19,14 @@ public struct ClientError: Error, Equatable, Sendable, CustomStringConvertible {
       self.init(rawValue: value)
     }
 
+    private init(_ name: ErrorName) {
+      self.init(rawValue: name.code)
+    }
+
+    private init(_ code: RPCError.Code) {
+      self.init(rawValue: code.rawValue)
+    }
+
     /// There was no response: the connection ended, or there was none.
     public static let connectionEnded: Code = 0
     /// An object has no value of the requested type.
@@ -27,50 +37,52 @@ public struct ClientError: Error, Equatable, Sendable, CustomStringConvertible {
     public static let protocolMismatch: Code = 3
 
     /// The service does not know the method.
-    public static let methodNotFound: Code = -32601
+    public static let methodNotFound = Code(.methodNotFound)
     /// A param has a wrong form.
-    public static let invalidParams: Code = -32602
+    public static let invalidParams = Code(.invalidParams)
     /// The service has failed.
-    public static let internalError: Code = -32603
+    public static let internalError = Code(.internalError)
     /// The request was cancelled.
-    public static let requestCancelled: Code = -32800
+    public static let requestCancelled = Code(.requestCancelled)
 
     /// The model is invalid.
-    public static let modelInvalid: Code = 1001
+    public static let modelInvalid = Code(.modelInvalid)
     /// The model has no entity of that name.
-    public static let unknownEntity: Code = 1002
+    public static let unknownEntity = Code(.unknownEntity)
     /// The entity has no property of that name.
-    public static let unknownProperty: Code = 1003
+    public static let unknownProperty = Code(.unknownProperty)
     /// The predicate is invalid.
-    public static let predicateInvalid: Code = 1004
+    public static let predicateInvalid = Code(.predicateInvalid)
     /// The store has another model.
-    public static let modelMismatch: Code = 1005
+    public static let modelMismatch = Code(.modelMismatch)
     /// No object has that ID.
-    public static let objectNotFound: Code = 1101
+    public static let objectNotFound = Code(.objectNotFound)
     /// The objects that a save would leave are invalid.
-    public static let validationFailed: Code = 1102
+    public static let validationFailed = Code(.validationFailed)
     /// Another client has changed the same properties.
-    public static let saveConflict: Code = 1103
+    public static let saveConflict = Code(.saveConflict)
     /// A text is not the ID of an object.
-    public static let invalidIdentifier: Code = 1104
+    public static let invalidIdentifier = Code(.invalidIdentifier)
     /// Another object has the same unique values.
-    public static let uniquenessViolation: Code = 1105
+    public static let uniquenessViolation = Code(.uniquenessViolation)
     /// A delete rule denies the deletion.
-    public static let deleteDenied: Code = 1106
+    public static let deleteDenied = Code(.deleteDenied)
     /// The log does not reach back to that position.
-    public static let historyExpired: Code = 1201
+    public static let historyExpired = Code(.historyExpired)
     /// The subscription does not exist.
-    public static let unknownSubscription: Code = 1301
+    public static let unknownSubscription = Code(.unknownSubscription)
     /// The request exceeds a limit of the service.
-    public static let limitExceeded: Code = 1302
+    public static let limitExceeded = Code(.limitExceeded)
+    /// The request took longer than its time limit.
+    public static let timedOut = Code(.timedOut)
     /// The store is busy.
-    public static let storeBusy: Code = 1401
+    public static let storeBusy = Code(.storeBusy)
     /// The disk is full.
-    public static let storeFull: Code = 1402
+    public static let storeFull = Code(.storeFull)
     /// The store is damaged.
-    public static let storeCorrupt: Code = 1403
+    public static let storeCorrupt = Code(.storeCorrupt)
     /// The store cannot be written.
-    public static let storeReadOnly: Code = 1404
+    public static let storeReadOnly = Code(.storeReadOnly)
   }
 
   /// The kind of the error.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Cordial
+import CordialProtocol
 import JSON
 
 /// `cordial doctor`: checks the health of a store.
@@ -23,21 +24,21 @@ struct Doctor: AsyncParsableCommand {
     let report = try await storeArgument.with { client in
       // The first status request seals changes made by external SQLite clients. The index catches
       // up before the last status request reports its state.
-      _ = try await client.call("status", [:])
-      let comparison = try await client.call("index/verify", [:])
-      let verification = try await client.call("store/verify", [:])
+      _ = try await client.call(.status, [:])
+      let comparison = try await client.call(.verifyIndex, [:])
+      let verification = try await client.call(.verifyStore, [:])
       var counts: [JSONMember] = []
-      for entity in try await client.call("model", [:])["entities"]?.array ?? [] {
+      for entity in try await client.call(.model, [:])["entities"]?.array ?? [] {
         guard let name = entity["name"]?.string, entity["abstract"]?.bool != true else { continue }
         let answer = try await client.call(
-          "fetch",
+          .fetch,
           ["entity": .string(name), "result": "count", "subentities": false]
         )
         counts.append(JSONMember(name, answer["count"] ?? 0))
       }
-      let index = try await client.call("index/status", [:])
+      let index = try await client.call(.indexStatus, [:])
       return DoctorReport(
-        status: try await client.call("status", [:]),
+        status: try await client.call(.status, [:]),
         counts: .object(counts),
         store: verification,
         index: .object((comparison.members ?? []) + [JSONMember("bytes", index["bytes"] ?? 0)]),

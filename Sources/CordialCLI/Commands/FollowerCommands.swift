@@ -1,5 +1,6 @@
 import ArgumentParser
 import Cordial
+import CordialProtocol
 import JSON
 
 /// `cordial followers`: lists, registers and removes named followers of the log.
@@ -25,7 +26,7 @@ struct ListFollowers: AsyncParsableCommand {
   @OptionGroup var storeArgument: StoreArgument
 
   func run() async throws {
-    let answer = try await storeArgument.with { try await $0.call("follower/list", [:]) }
+    let answer = try await storeArgument.with { try await $0.call(.listFollowers, [:]) }
     Output.objects(answer["followers"]?.array ?? [])
   }
 }
@@ -50,7 +51,7 @@ struct RegisterFollower: AsyncParsableCommand {
     if let since { params.append(JSONMember("since", .string(since))) }
     let call = params
     let answer = try await storeArgument.with {
-      try await $0.call("follower/register", .object(call))
+      try await $0.call(.registerFollower, .object(call))
     }
     Terminal.line(answer["token"]?.string ?? "")
   }
@@ -74,7 +75,7 @@ struct AcknowledgeFollower: AsyncParsableCommand {
   func run() async throws {
     let params: JSONValue = ["name": .string(name), "token": .string(token)]
     let answer = try await storeArgument.with {
-      try await $0.call("follower/acknowledge", params)
+      try await $0.call(.acknowledge, params)
     }
     Terminal.line(answer["token"]?.string ?? "")
   }
@@ -94,7 +95,7 @@ struct RemoveFollower: AsyncParsableCommand {
 
   func run() async throws {
     let params: JSONValue = ["name": .string(name)]
-    let answer = try await storeArgument.with { try await $0.call("follower/remove", params) }
+    let answer = try await storeArgument.with { try await $0.call(.removeFollower, params) }
     guard answer["removed"] == true else {
       throw InputError(message: "There is no follower \(name)")
     }

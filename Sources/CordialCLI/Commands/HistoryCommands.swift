@@ -1,5 +1,6 @@
 import ArgumentParser
 import Cordial
+import CordialProtocol
 import JSON
 
 /// `cordial history`: prints commits, or removes old ones.
@@ -72,7 +73,7 @@ struct ListHistory: AsyncParsableCommand {
         if !author.isEmpty {
           params.append(JSONMember("authors", .array(author.map(Self.filter))))
         }
-        let answer = try await client.call("history", .object(params))
+        let answer = try await client.call(.history, .object(params))
         for commit in answer["transactions"]?.array ?? [] {
           left -= 1
           guard let last else {
@@ -148,7 +149,7 @@ struct PurgeHistory: AsyncParsableCommand {
     if let keepCommits { keep.append(JSONMember("transactions", .integer(Int64(keepCommits)))) }
     if let keepBytes { keep.append(JSONMember("bytes", .integer(Int64(keepBytes)))) }
     let params: JSONValue = before.map { ["before": .string($0)] } ?? ["keep": .object(keep)]
-    let answer = try await storeArgument.with { try await $0.call("history/purge", params) }
+    let answer = try await storeArgument.with { try await $0.call(.purgeHistory, params) }
     guard Terminal.isOutput else { return Terminal.line(answer.text) }
     Terminal.line("Removed \(answer["transactions"]?.integer ?? 0) commits")
     if let holder = answer["heldBy"]?.string {

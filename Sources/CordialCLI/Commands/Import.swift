@@ -5,6 +5,7 @@ import JSON
 import ObjectModel
 import PersistentStore
 import Porting
+import ProtocolSchemas
 import Transport
 
 /// `cordial import`: creates objects and their relationships from JSON lines.
@@ -144,11 +145,11 @@ struct Import: AsyncParsableCommand {
     while true {
       do {
         // It waits for the commits until now, so that later ones of other processes do not matter.
-        _ = try await client.call("observe/flush", [:])
+        _ = try await client.call(.flush, [:])
         return
       } catch {
         // The index may need longer than the service's maximum wait.
-        let token = try await client.call("index/status", [:])["token"] ?? .null
+        let token = try await client.call(.indexStatus, [:])["token"] ?? .null
         attemptsLeft = token == last ? attemptsLeft - 1 : Self.idleAttemptsMax
         guard error.code == .storeBusy, attemptsLeft > 0 else {
           throw InputError(

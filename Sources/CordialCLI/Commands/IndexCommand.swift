@@ -1,5 +1,6 @@
 import ArgumentParser
 import Cordial
+import CordialProtocol
 import JSON
 
 /// `cordial index`: shows the full-text index of a store, and pauses, resumes or rebuilds it.
@@ -8,13 +9,13 @@ struct Index: AsyncParsableCommand {
   enum Action: String, CaseIterable, ExpressibleByArgument {
     case status, verify, pause, resume, rebuild
 
-    var method: String {
+    var method: MethodName {
       switch self {
-      case .status: "index/status"
-      case .verify: "index/verify"
-      case .pause: "index/pause"
-      case .resume: "index/resume"
-      case .rebuild: "index/rebuild"
+      case .status: .indexStatus
+      case .verify: .verifyIndex
+      case .pause: .pauseIndex
+      case .resume: .resumeIndex
+      case .rebuild: .rebuildIndex
       }
     }
   }

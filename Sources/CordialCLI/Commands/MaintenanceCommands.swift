@@ -1,6 +1,7 @@
 import ArgumentParser
 import Cordial
 import CordialEmbedded
+import CordialProtocol
 import Glibc
 import JSON
 import PersistentStore
@@ -22,7 +23,7 @@ struct Backup: AsyncParsableCommand {
   func run() async throws {
     let path = Paths.absolute(folder)
     let answer = try await storeArgument.with {
-      try await $0.call("store/backup", ["path": .string(path)])
+      try await $0.call(.backupStore, ["path": .string(path)])
     }
     Terminal.line(answer.text)
   }
@@ -72,7 +73,7 @@ struct Compact: AsyncParsableCommand {
   @OptionGroup var storeArgument: StoreArgument
 
   func run() async throws {
-    let answer = try await storeArgument.with { try await $0.call("store/compact", [:]) }
+    let answer = try await storeArgument.with { try await $0.call(.compactStore, [:]) }
     Terminal.line(answer.text)
   }
 }

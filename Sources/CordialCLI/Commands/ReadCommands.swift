@@ -5,6 +5,7 @@ import CordialProtocol
 import CordialService
 import JSON
 import PersistentStore
+import ProtocolSchemas
 
 /// `cordial fetch`: prints the objects that match, as a table or as JSON lines.
 struct Fetch: AsyncParsableCommand {
@@ -57,7 +58,7 @@ struct Fetch: AsyncParsableCommand {
 
   func run() async throws {
     if explain { return try explained() }
-    let answer = try await storeArgument.with { try await $0.call("fetch", .object(params)) }
+    let answer = try await storeArgument.with { try await $0.call(.fetch, .object(params)) }
     if let number = answer["count"]?.integer { return Terminal.line("\(number)") }
     Output.objects(answer["objects"]?.array ?? answer["rows"]?.array ?? [])
     if let next = answer["next"]?.string, Terminal.isOutput {
@@ -142,7 +143,7 @@ struct Get: AsyncParsableCommand {
 
   func run() async throws {
     let answer = try await storeArgument.with { client in
-      try await client.call("fetch", ["ids": .array(ids.map { .string($0) })])
+      try await client.call(.fetch, ["ids": .array(ids.map { .string($0) })])
     }
     Output.objects((answer["objects"]?.array ?? []).filter { !$0.isNull })
     let missing = answer["missing"]?.members ?? []

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Cordial
+import CordialProtocol
 import JSON
 import LiveTable
 
@@ -90,7 +91,7 @@ struct Search: AsyncParsableCommand {
     let answer = try await storeArgument.with { client in
       // The index of a store that this command has just opened catches up first.
       try await client.catchUp()
-      return try await client.call("search", params)
+      return try await client.call(.search, params)
     }
     let hits = answer["hits"]?.array ?? []
     guard Terminal.isOutput else {
@@ -135,7 +136,7 @@ struct Search: AsyncParsableCommand {
     let answer = try await storeArgument.with { client in
       try await client.catchUp()
       return try await client.call(
-        "search/explain",
+        .explainSearch,
         .object(members + [JSONMember("id", .string(id))])
       )
     }
@@ -148,7 +149,7 @@ struct Search: AsyncParsableCommand {
     }
     let answer = try await storeArgument.with { client in
       try await client.catchUp()
-      return try await client.call("suggest", .object(members))
+      return try await client.call(.suggest, .object(members))
     }
     for suggestion in answer["suggestions"]?.array ?? [] {
       let text = suggestion["text"]?.string ?? ""

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Cordial
+import CordialProtocol
 import JSON
 
 /// `cordial update`: sets values of all objects that match a predicate.
@@ -64,7 +65,7 @@ struct Update: AsyncParsableCommand {
     ]
     if let author { params.append(JSONMember("author", .string(author))) }
     let call = params
-    let answer = try await storeArgument.with { try await $0.call("update", .object(call)) }
+    let answer = try await storeArgument.with { try await $0.call(.update, .object(call)) }
     if dryRun { return try DryRunOutput.write(answer) }
     for id in answer["ids"]?.array ?? [] { Terminal.line(id.string ?? "") }
   }
@@ -97,7 +98,7 @@ struct RevertOptions: ParsableArguments {
   var dryRun = false
 
   /// Calls the method and prints the result.
-  func call(_ method: String, _ nothing: String) async throws {
+  func call(_ method: MethodName, _ nothing: String) async throws {
     var params = [
       JSONMember("count", .integer(Int64(count))), JSONMember("dryRun", .bool(dryRun)),
     ]
@@ -121,7 +122,7 @@ struct Undo: AsyncParsableCommand {
 
   @OptionGroup var options: RevertOptions
 
-  func run() async throws { try await options.call("undo", "There is nothing to undo.") }
+  func run() async throws { try await options.call(.undo, "There is nothing to undo.") }
 }
 
 /// `cordial redo`: applies again what was undone last.
@@ -133,7 +134,7 @@ struct Redo: AsyncParsableCommand {
 
   @OptionGroup var options: RevertOptions
 
-  func run() async throws { try await options.call("redo", "There is nothing to redo.") }
+  func run() async throws { try await options.call(.redo, "There is nothing to redo.") }
 }
 
 /// The output of a dry run, for a person or a program.

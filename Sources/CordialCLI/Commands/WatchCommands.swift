@@ -1,6 +1,7 @@
 import ArgumentParser
 import Cordial
 import CordialEmbedded
+import CordialProtocol
 import JSON
 
 /// `cordial watch`: prints a result, then its changes.
@@ -79,7 +80,7 @@ struct Watch: AsyncParsableCommand {
       notified: { _, params in source.yield(params) },
       whenEnded: { source.finish() }
     ) { client in
-      let answer = try await client.call("observe", .object(params))
+      let answer = try await client.call(.observe, .object(params))
       if !wire { Terminal.line(answer.text) }
       for await change in changes where !wire { Terminal.line(change.text) }
       throw InputError(message: "The service ended the connection")
@@ -143,7 +144,7 @@ struct Subscriptions: AsyncParsableCommand {
   @OptionGroup var storeArgument: StoreArgument
 
   func run() async throws {
-    let answer = try await storeArgument.with { try await $0.call("observe/list", [:]) }
+    let answer = try await storeArgument.with { try await $0.call(.listSubscriptions, [:]) }
     for subscription in answer["subscriptions"]?.array ?? [] { Terminal.line(subscription.text) }
   }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Cordial
 import CordialEmbedded
+import CordialProtocol
 import FoundationEssentials
 import Glibc
 import JSON
@@ -75,7 +76,7 @@ struct Save: AsyncParsableCommand {
       params = .object(members + [JSONMember("dryRun", true)])
     }
     let call = params
-    let answer = try await storeArgument.with { try await $0.call("save", call) }
+    let answer = try await storeArgument.with { try await $0.call(.save, call) }
     Terminal.line(answer.text)
   }
 }
@@ -188,7 +189,7 @@ struct Delete: AsyncParsableCommand {
       params.append(JSONMember("ids", .array(ids.map { .string($0) })))
     }
     let call = params
-    let answer = try await storeArgument.with { try await $0.call("delete", .object(call)) }
+    let answer = try await storeArgument.with { try await $0.call(.delete, .object(call)) }
     if dryRun { return try DryRunOutput.write(answer) }
     for id in answer["ids"]?.array ?? [] { Terminal.line(id.string ?? "") }
   }

@@ -4,6 +4,7 @@ import CordialService
 import CordialValues
 import JSON
 import JSONRPC
+import ProtocolSchemas
 import Synchronization
 import Transport
 

@@ -7,6 +7,7 @@ package import JSONRPC
 package import Logging
 import ObjectModel
 import PersistentStore
+import ProtocolSchemas
 import Synchronization
 package import Transport
 
@@ -123,7 +124,7 @@ package final class MockStage: Sendable {
     }
     let saved: JSONValue
     do throws(ClientError) {
-      saved = try await writer.call("save", ["insert": .array(inserts)])
+      saved = try await writer.call(.save, ["insert": .array(inserts)])
     } catch {
       throw placed(error, sent)
     }
@@ -294,7 +295,7 @@ package final class MockStage: Sendable {
 
   /// Makes the save of a step; the completion is called on the loop.
   func save(_ params: JSONValue, _ completion: @escaping @Sendable (ClientError?) -> Void) {
-    writer.start("save", toStore(params)) { outcome in
+    writer.start(.save, toStore(params)) { outcome in
       if case .failure(let error) = outcome { completion(error) } else { completion(nil) }
     }
   }

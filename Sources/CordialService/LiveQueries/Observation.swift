@@ -1,9 +1,9 @@
-package import CordialProtocol
 import CordialValues
 import JSON
 import ObjectModel
 import PersistentHistory
 import PersistentStore
+package import ProtocolSchemas
 import Subscriptions
 
 /// Makes queries of a kind that this module does not have; nil for a request of another kind.

@@ -1,4 +1,3 @@
-import CordialProtocol
 import CordialValues
 import Interruptions
 import JSON
@@ -6,6 +5,7 @@ import JSONRPC
 import ObjectModel
 import PersistentHistory
 import PersistentStore
+import ProtocolSchemas
 import Subscriptions
 
 /// The registration of a subscription at one snapshot, and the updates of the connection's older

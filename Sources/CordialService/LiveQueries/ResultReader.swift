@@ -1,9 +1,9 @@
-import CordialProtocol
 import CordialValues
 import JSON
 import ObjectModel
 import PersistentHistory
 package import PersistentStore
+import ProtocolSchemas
 import Subscriptions
 
 /// A reader of the results of observed requests at one snapshot.

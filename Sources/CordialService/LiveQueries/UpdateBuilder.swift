@@ -1,10 +1,10 @@
-import CordialProtocol
 import CordialValues
 import JSON
 import JSONRPC
 import ObjectModel
 import PersistentHistory
 package import PersistentStore
+import ProtocolSchemas
 import Subscriptions
 
 /// The encoder of the update that turns one result of an observation into a later one.

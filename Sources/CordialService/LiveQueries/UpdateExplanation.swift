@@ -1,9 +1,9 @@
-import CordialProtocol
 import CordialValues
 import JSON
 import ObjectModel
 import PersistentHistory
 import PersistentStore
+import ProtocolSchemas
 import Subscriptions
 
 /// Why an update is sent: the changes behind it, and the terms of the predicate that they altered.

@@ -1,10 +1,10 @@
-import CordialProtocol
 import CordialValues
 import Interruptions
 import JSON
 import JSONRPC
 import PersistentHistory
 import PersistentStore
+import ProtocolSchemas
 
 extension Service {
   /// The maximum number of objects that are looked up by key on the loop.

@@ -1,10 +1,10 @@
-import CordialProtocol
 import CordialValues
 import JSON
 import JSONRPC
 import ObjectModel
 import PersistentHistory
 import PersistentStore
+import ProtocolSchemas
 
 extension FetchCall {
   /// The request in the store's form.

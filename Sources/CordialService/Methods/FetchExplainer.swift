@@ -1,8 +1,8 @@
-package import CordialProtocol
 import JSON
 import JSONRPC
 package import ObjectModel
 package import PersistentStore
+package import ProtocolSchemas
 
 /// Explanations and checks of fetches without a service.
 package enum FetchExplainer {

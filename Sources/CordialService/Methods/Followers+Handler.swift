@@ -1,4 +1,3 @@
-import CordialProtocol
 import CordialValues
 import Interruptions
 import JSON
@@ -7,6 +6,7 @@ import Logging
 import ObjectModel
 import PersistentHistory
 import PersistentStore
+import ProtocolSchemas
 import Spotlight
 
 extension Service {

@@ -1,119 +1,85 @@
-package import CordialProtocol
+import CordialProtocol
 import Interruptions
 import JSON
 import JSONRPC
 import ObjectModel
 import PersistentHistory
 import PersistentStore
+import ProtocolSchemas
 import Spotlight
 
 extension Service {
-  typealias Handler = @Sendable (isolated Service, Session, Request) throws -> Void
-
-  /// Returns whether the service has a handler for a method.
-  package static func handles(_ method: Method) -> Bool {
-    handlers[ObjectIdentifier(method)] != nil
+  /// Begins a request, whose response follows now or later.
+  ///
+  /// - Throws: The error of a request that cannot begin.
+  func begin(_ request: Request, _ session: Session) throws {
+    let params = request.params
+    switch request.method.kind {
+    case .initialize: try initialize(try InitializeCall.read(params), session, request)
+    case .shutdown:
+      _ = try ShutdownCall.read(params)
+      finish(request, result: nil)
+    case .fetch: try fetch(try FetchCall.read(try expanded(params)), request)
+    case .save: try save(try SaveCall.read(params), session, request)
+    case .delete: try delete(try DeleteCall.read(params), session, request)
+    case .update: try update(try UpdateCall.read(params), session, request)
+    case .undo: try revert(.undo, try UndoCall.read(params).params, session, request)
+    case .redo: try revert(.redo, try RedoCall.read(params).params, session, request)
+    case .observe:
+      try observe(try ObserveCall.read(try expanded(observed: params)), session, request)
+    case .unobserve: try unobserve(try UnobserveCall.read(params), session, request)
+    case .flush:
+      _ = try FlushCall.read(params)
+      flush(session, request)
+    case .listSubscriptions:
+      _ = try ListSubscriptionsCall.read(params)
+      listSubscriptions(request)
+    case .search: try search(try SearchCall.read(params), request)
+    case .explainSearch: try explainSearch(try SearchExplainCall.read(params), request)
+    case .suggest: try suggest(try SuggestCall.read(params), request)
+    case .indexStatus:
+      _ = try IndexStatusCall.read(params)
+      indexStatus(request)
+    case .verifyIndex:
+      _ = try IndexVerifyCall.read(params)
+      try indexVerify(request)
+    case .rebuildIndex:
+      _ = try IndexRebuildCall.read(params)
+      try order(.rebuild, request)
+    case .pauseIndex:
+      _ = try IndexPauseCall.read(params)
+      try order(.pause, request)
+    case .resumeIndex:
+      _ = try IndexResumeCall.read(params)
+      try order(.resume, request)
+    case .history: try history(try HistoryCall.read(params), request)
+    case .purgeHistory: try purge(try PurgeCall.read(params), request)
+    case .registerFollower: try register(try RegisterFollowerCall.read(params), request)
+    case .acknowledge: try acknowledge(try AcknowledgeCall.read(params), request)
+    case .listFollowers:
+      _ = try ListFollowersCall.read(params)
+      listFollowers(request)
+    case .removeFollower: removeFollower(try RemoveFollowerCall.read(params), request)
+    case .model:
+      _ = try ModelCall.read(params)
+      finish(request, result: store.model.document)
+    case .status:
+      _ = try StatusCall.read(params)
+      status(request)
+    case .backupStore: try backup(try BackupCall.read(params), request)
+    case .verifyStore:
+      _ = try VerifyCall.read(params)
+      try verify(request)
+    case .compactStore:
+      _ = try CompactCall.read(params)
+      try compact(request)
+    case .discover:
+      _ = try DiscoverCall.read(params)
+      finish(request, result: OpenRPC.document)
+    case .initialized, .exit, .cancelRequest, .setTrace, .changes:
+      throw RPCError(.methodNotFound, "\(request.method.name) is a notification")
+    }
   }
-
-  /// The handler of each request in the method table.
-  static let handlers: [ObjectIdentifier: Handler] = [
-    ObjectIdentifier(InitializeCall.method): {
-      try $0.initialize(try InitializeCall.read($2.params), $1, $2)
-    },
-    ObjectIdentifier(ShutdownCall.method): { service, _, request in
-      _ = try ShutdownCall.read(request.params)
-      service.finish(request, result: nil)
-    },
-    ObjectIdentifier(FetchCall.method): {
-      try $0.fetch(try FetchCall.read(try $0.expanded($2.params)), $2)
-    },
-    ObjectIdentifier(SaveCall.method): { try $0.save(try SaveCall.read($2.params), $1, $2) },
-    ObjectIdentifier(DeleteCall.method): { try $0.delete(try DeleteCall.read($2.params), $1, $2) },
-    ObjectIdentifier(UpdateCall.method): { try $0.update(try UpdateCall.read($2.params), $1, $2) },
-    ObjectIdentifier(UndoCall.method): {
-      try $0.revert(.undo, try UndoCall.read($2.params).params, $1, $2)
-    },
-    ObjectIdentifier(RedoCall.method): {
-      try $0.revert(.redo, try RedoCall.read($2.params).params, $1, $2)
-    },
-    ObjectIdentifier(ObserveCall.method): {
-      try $0.observe(try ObserveCall.read(try $0.expanded(observed: $2.params)), $1, $2)
-    },
-    ObjectIdentifier(UnobserveCall.method): {
-      try $0.unobserve(try UnobserveCall.read($2.params), $1, $2)
-    },
-    ObjectIdentifier(ListSubscriptionsCall.method): {
-      _ = try ListSubscriptionsCall.read($2.params)
-      $0.listSubscriptions($2)
-    },
-    ObjectIdentifier(FlushCall.method): {
-      _ = try FlushCall.read($2.params)
-      $0.flush($1, $2)
-    },
-    ObjectIdentifier(SearchCall.method): { try $0.search(try SearchCall.read($2.params), $2) },
-    ObjectIdentifier(SearchExplainCall.method): {
-      try $0.explainSearch(try SearchExplainCall.read($2.params), $2)
-    },
-    ObjectIdentifier(IndexStatusCall.method): { service, _, request in
-      _ = try IndexStatusCall.read(request.params)
-      service.indexStatus(request)
-    },
-    ObjectIdentifier(IndexVerifyCall.method): { service, _, request in
-      _ = try IndexVerifyCall.read(request.params)
-      try service.indexVerify(request)
-    },
-    ObjectIdentifier(SuggestCall.method): {
-      try $0.suggest(try SuggestCall.read($2.params), $2)
-    },
-    ObjectIdentifier(IndexRebuildCall.method): { service, _, request in
-      _ = try IndexRebuildCall.read(request.params)
-      try service.order(.rebuild, request)
-    },
-    ObjectIdentifier(IndexPauseCall.method): { service, _, request in
-      _ = try IndexPauseCall.read(request.params)
-      try service.order(.pause, request)
-    },
-    ObjectIdentifier(IndexResumeCall.method): { service, _, request in
-      _ = try IndexResumeCall.read(request.params)
-      try service.order(.resume, request)
-    },
-    ObjectIdentifier(HistoryCall.method): { try $0.history(try HistoryCall.read($2.params), $2) },
-    ObjectIdentifier(PurgeCall.method): { try $0.purge(try PurgeCall.read($2.params), $2) },
-    ObjectIdentifier(RegisterFollowerCall.method): {
-      try $0.register(try RegisterFollowerCall.read($2.params), $2)
-    },
-    ObjectIdentifier(AcknowledgeCall.method): {
-      try $0.acknowledge(try AcknowledgeCall.read($2.params), $2)
-    },
-    ObjectIdentifier(ListFollowersCall.method): {
-      _ = try ListFollowersCall.read($2.params)
-      $0.listFollowers($2)
-    },
-    ObjectIdentifier(RemoveFollowerCall.method): {
-      $0.removeFollower(try RemoveFollowerCall.read($2.params), $2)
-    },
-    ObjectIdentifier(ModelCall.method): {
-      _ = try ModelCall.read($2.params)
-      $0.finish($2, result: $0.store.model.document)
-    },
-    ObjectIdentifier(StatusCall.method): { service, _, request in
-      _ = try StatusCall.read(request.params)
-      service.status(request)
-    },
-    ObjectIdentifier(BackupCall.method): { try $0.backup(try BackupCall.read($2.params), $2) },
-    ObjectIdentifier(VerifyCall.method): {
-      _ = try VerifyCall.read($2.params)
-      try $0.verify($2)
-    },
-    ObjectIdentifier(CompactCall.method): {
-      _ = try CompactCall.read($2.params)
-      try $0.compact($2)
-    },
-    ObjectIdentifier(DiscoverCall.method): {
-      _ = try DiscoverCall.read($2.params)
-      $0.finish($2, result: OpenRPC.document)
-    },
-  ]
 
   /// Returns the params of a fetch with the names of stored requests and selections replaced.
   nonisolated func expanded(_ params: JSONValue) throws(RPCError) -> JSONValue {

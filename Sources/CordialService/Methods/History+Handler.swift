@@ -1,10 +1,10 @@
-import CordialProtocol
 import CordialValues
 import JSON
 import JSONRPC
 import ObjectModel
 import PersistentHistory
 import PersistentStore
+import ProtocolSchemas
 
 extension Service {
   func history(_ call: HistoryCall, _ request: Request) throws {

@@ -1,9 +1,9 @@
-import CordialProtocol
 import CordialValues
 import JSON
 import ObjectModel
 import PersistentHistory
 import PersistentStore
+import ProtocolSchemas
 
 /// The encoder of commits that pass the filters of a request.
 struct HistoryEncoder {

@@ -1,4 +1,3 @@
-import CordialProtocol
 import CordialValues
 import Interruptions
 import JSON
@@ -6,6 +5,7 @@ import JSONRPC
 import ObjectModel
 import PersistentHistory
 import PersistentStore
+import ProtocolSchemas
 import Spotlight
 
 extension Service {

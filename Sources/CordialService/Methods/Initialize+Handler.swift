@@ -1,9 +1,9 @@
-import CordialProtocol
 import CordialValues
 import JSON
 import JSONRPC
 import ObjectModel
 import PersistentStore
+import ProtocolSchemas
 
 extension Service {
   func initialize(_ call: InitializeCall, _ session: Session, _ request: Request) throws {

@@ -1,9 +1,9 @@
-import CordialProtocol
 import CordialValues
 import JSON
 import JSONRPC
 import ObjectModel
 import PersistentStore
+import ProtocolSchemas
 
 /// A subscription, as `observe/list` shows it.
 private struct ListedSubscription: Sendable {

@@ -1,9 +1,9 @@
-import CordialProtocol
 import CordialValues
 import Interruptions
 import JSON
 import JSONRPC
 import PersistentStore
+import ProtocolSchemas
 
 extension Service {
   func backup(_ call: BackupCall, _ request: Request) throws {

@@ -6,6 +6,7 @@ import JSON
 import JSONRPC
 import PersistentHistory
 import PersistentStore
+import ProtocolSchemas
 import Spotlight
 import Subscriptions
 

@@ -6,6 +6,7 @@ import JSONRPC
 import ObjectModel
 import PersistentHistory
 import PersistentStore
+import ProtocolSchemas
 import Spotlight
 import Synchronization
 

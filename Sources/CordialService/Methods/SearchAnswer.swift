@@ -1,9 +1,9 @@
-import CordialProtocol
 import CordialValues
 import JSON
 import ObjectModel
 import PersistentHistory
 import PersistentStore
+import ProtocolSchemas
 import Spotlight
 
 /// The encoder of a result of `search`.

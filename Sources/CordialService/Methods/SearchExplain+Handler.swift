@@ -1,10 +1,10 @@
-import CordialProtocol
 import CordialValues
 import JSON
 import JSONRPC
 import ObjectModel
 import PersistentHistory
 import PersistentStore
+import ProtocolSchemas
 import Spotlight
 
 extension Service {

@@ -1,7 +1,7 @@
-import CordialProtocol
 import Interruptions
 import JSON
 import JSONRPC
+import ProtocolSchemas
 import Spotlight
 import Synchronization
 

@@ -1,8 +1,8 @@
-import CordialProtocol
 import CordialValues
 import JSON
 import ObjectModel
 import PersistentStore
+import ProtocolSchemas
 import Subscriptions
 
 /// The hits of a search, which the index finds: a snapshot of the store reads none of them.

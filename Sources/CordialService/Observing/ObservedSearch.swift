@@ -1,9 +1,9 @@
-import CordialProtocol
 import CordialValues
 import JSON
 import JSONRPC
 import ObjectModel
 import PersistentStore
+import ProtocolSchemas
 import Subscriptions
 
 /// The result of an observed search at one position of the index.

@@ -1,4 +1,3 @@
-import CordialProtocol
 import CordialValues
 import DequeModule
 import Interruptions
@@ -7,6 +6,7 @@ import JSONRPC
 import Logging
 import PersistentHistory
 import PersistentStore
+import ProtocolSchemas
 import Spotlight
 import Subscriptions
 

@@ -4,6 +4,7 @@ import Interruptions
 import JSONRPC
 import Logging
 import PersistentStore
+import ProtocolSchemas
 import Spotlight
 import Subscriptions
 

@@ -1,7 +1,7 @@
-import CordialProtocol
 import DequeModule
 import JSON
 import JSONRPC
+import ProtocolSchemas
 
 /// A request that waits or runs.
 struct Request: Sendable {

@@ -1,6 +1,6 @@
-import CordialProtocol
 import Interruptions
 import JSONRPC
+import ProtocolSchemas
 
 /// The requests of a connection that have begun, and that can be stopped.
 struct RunningRequests {

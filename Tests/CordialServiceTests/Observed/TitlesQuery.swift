@@ -1,9 +1,9 @@
-import CordialProtocol
 import CordialService
 import CordialValues
 import JSON
 import ObjectModel
 import PersistentStore
+import ProtocolSchemas
 import Subscriptions
 
 /// A kind of live query that the service does not have: how many tasks have each title.

@@ -1,8 +1,8 @@
-import CordialProtocol
 import CordialValues
 import JSON
 import PersistentHistory
 import PersistentStore
+import ProtocolSchemas
 import Subscriptions
 
 /// The commits that pass filters.

@@ -1,8 +1,8 @@
-import CordialProtocol
 package import CordialValues
 package import ObjectModel
 import PersistentHistory
 package import PersistentStore
+import ProtocolSchemas
 package import Subscriptions
 
 /// One kind of observed request, compiled for the model of a store: what its result depends on, and

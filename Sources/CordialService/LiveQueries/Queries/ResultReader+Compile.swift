@@ -1,7 +1,7 @@
-import CordialProtocol
 import CordialValues
 import ObjectModel
 import PersistentStore
+import ProtocolSchemas
 
 /// The kinds of live queries by their requests: the only place that names a kind, beside the kinds.
 extension ResultReader {

@@ -1,8 +1,8 @@
-import CordialProtocol
 import CordialValues
 import JSON
 import ObjectModel
 import PersistentStore
+import ProtocolSchemas
 import Subscriptions
 
 /// The updates of the rows of a fetch.

@@ -1,9 +1,9 @@
-import CordialProtocol
 import CordialValues
 import JSON
 import ObjectModel
 import PersistentHistory
 import PersistentStore
+import ProtocolSchemas
 import Subscriptions
 
 /// The objects of a fetch, in order: all of them, or a window.

@@ -1,8 +1,8 @@
-import CordialProtocol
 import CordialValues
 import JSON
 import ObjectModel
 import PersistentStore
+import ProtocolSchemas
 import Subscriptions
 
 /// The rows of values of a fetch, such as groups; all rows together are one element.

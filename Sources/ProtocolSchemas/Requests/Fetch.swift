@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 package import JSON
 package import JSONRPC
@@ -39,7 +40,7 @@ package struct FetchCall: Call {
   package let asOf: String?
 
   package static let method = Method.request(
-    "fetch",
+    .fetch,
     "Reads objects by their IDs, or the objects of an entity that match a predicate.",
     order: .read,
     traits: [.isScripted, .overtakesIfSmall],

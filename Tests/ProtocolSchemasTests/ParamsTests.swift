@@ -1,6 +1,7 @@
 import CordialProtocol
 import JSON
 import JSONRPC
+import ProtocolSchemas
 import Testing
 
 @Suite struct `Params of requests` {

@@ -1,3 +1,4 @@
+import CordialProtocol
 package import JSON
 package import JSONRPC
 
@@ -16,7 +17,7 @@ package struct UpdateCall: Call {
   package let transaction: String?
 
   package static let method = Method.request(
-    "update",
+    .update,
     "Sets properties of all objects of an entity that match a predicate.",
     order: .write,
     traits: [.isScripted],

@@ -1,3 +1,4 @@
+import CordialProtocol
 import JSON
 
 /// The members of a subscription's update.
@@ -132,7 +133,7 @@ package enum ChangesNotification {
   )
 
   package static let method = Method.notification(
-    "changes",
+    .changes,
     "Reports the changes of the connection's subscriptions between two positions.",
     direction: .serverToClient,
     params: [

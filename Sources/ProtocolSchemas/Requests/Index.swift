@@ -1,10 +1,11 @@
+import CordialProtocol
 import JSON
 package import JSONRPC
 
 /// `index/status`: reports the position and the state of the search index.
 package struct IndexStatusCall: Call {
   package static let method = Method.request(
-    "index/status",
+    .indexStatus,
     "Reports the position and the state of the search index.",
     order: .read,
     hasTimeLimit: false,
@@ -32,7 +33,7 @@ package struct IndexStatusCall: Call {
 /// `index/verify`: compares the index with the store.
 package struct IndexVerifyCall: Call {
   package static let method = Method.request(
-    "index/verify",
+    .verifyIndex,
     "Lets the index catch up, then compares it with the store.",
     order: .read,
     hasTimeLimit: false,
@@ -58,7 +59,7 @@ package struct IndexVerifyCall: Call {
 /// `index/rebuild`: builds a new index beside the old one.
 package struct IndexRebuildCall: Call {
   package static let method = Method.request(
-    "index/rebuild",
+    .rebuildIndex,
     "Builds a new index beside the old one, which answers until the new one is complete.",
     order: .read,
     hasTimeLimit: false,
@@ -75,7 +76,7 @@ package struct IndexRebuildCall: Call {
 /// `index/pause`: stops the index at its position.
 package struct IndexPauseCall: Call {
   package static let method = Method.request(
-    "index/pause",
+    .pauseIndex,
     "Stops the index at its position, also after a restart, until index/resume.",
     order: .read,
     hasTimeLimit: false,
@@ -91,7 +92,7 @@ package struct IndexPauseCall: Call {
 /// `index/resume`: lets a paused index follow the history again.
 package struct IndexResumeCall: Call {
   package static let method = Method.request(
-    "index/resume",
+    .resumeIndex,
     "Lets a paused index follow the history again.",
     order: .read,
     hasTimeLimit: false,

@@ -1,3 +1,4 @@
+import CordialProtocol
 package import JSON
 package import JSONRPC
 
@@ -44,7 +45,7 @@ package struct SaveCall: Call {
   )
 
   package static let method = Method.request(
-    "save",
+    .save,
     "Inserts, updates and deletes objects as one transaction.",
     order: .write,
     traits: [.isScripted],

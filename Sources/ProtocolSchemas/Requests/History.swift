@@ -1,3 +1,4 @@
+import CordialProtocol
 import JSON
 package import JSONRPC
 
@@ -73,7 +74,7 @@ package struct HistoryCall: Call {
   )
 
   package static let method = Method.request(
-    "history",
+    .history,
     "Reads the log: commits after a position, oldest first, with their changes.",
     order: .read,
     params: [

@@ -1,10 +1,11 @@
+import CordialProtocol
 import JSON
 package import JSONRPC
 
 /// `observe/flush`: answered after the server has sent every change up to now.
 package struct FlushCall: Call {
   package static let method = Method.request(
-    "observe/flush",
+    .flush,
     "Responds after all changes up to now are sent and indexed.",
     order: .alone,
     traits: [.isScripted, .hasShortResult],

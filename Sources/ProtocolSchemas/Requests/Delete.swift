@@ -1,3 +1,4 @@
+import CordialProtocol
 package import JSON
 package import JSONRPC
 
@@ -16,7 +17,7 @@ package struct DeleteCall: Call {
   package let transaction: String?
 
   package static let method = Method.request(
-    "delete",
+    .delete,
     "Deletes objects by their IDs, or the objects of an entity that match a predicate.",
     order: .write,
     traits: [.isScripted],

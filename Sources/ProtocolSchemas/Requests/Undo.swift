@@ -1,3 +1,4 @@
+import CordialProtocol
 import JSON
 package import JSONRPC
 
@@ -24,7 +25,7 @@ package struct RevertParams: Sendable {
     transaction = try WriteFields.transaction(of: method, params)
   }
 
-  fileprivate static func method(_ name: String, _ summary: String) -> Method {
+  fileprivate static func method(_ name: MethodName, _ summary: String) -> Method {
     Method.request(
       name,
       summary,
@@ -72,7 +73,7 @@ package struct UndoCall: Call {
   package let params: RevertParams
 
   package static let method = RevertParams.method(
-    "undo",
+    .undo,
     "Reverts the newest commits of an author that are not undone."
   )
 
@@ -86,7 +87,7 @@ package struct RedoCall: Call {
   package let params: RevertParams
 
   package static let method = RevertParams.method(
-    "redo",
+    .redo,
     "Applies again the commits that an author undid last."
   )
 

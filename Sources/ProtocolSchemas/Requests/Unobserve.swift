@@ -1,3 +1,4 @@
+import CordialProtocol
 import JSON
 package import JSONRPC
 
@@ -6,7 +7,7 @@ package struct UnobserveCall: Call {
   package let subscription: String
 
   package static let method = Method.request(
-    "unobserve",
+    .unobserve,
     "Ends a subscription; no message after the response names it.",
     order: .alone,
     traits: [.isScripted, .hasShortResult],

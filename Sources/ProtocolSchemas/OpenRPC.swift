@@ -1,3 +1,4 @@
+import CordialProtocol
 package import JSON
 
 /// The protocol as an OpenRPC document, generated from the method table.

@@ -1,10 +1,11 @@
+import CordialProtocol
 import JSON
 package import JSONRPC
 
 /// `observe/list`: lists the subscriptions of all connections, with their costs.
 package struct ListSubscriptionsCall: Call {
   package static let method = Method.request(
-    "observe/list",
+    .listSubscriptions,
     "Lists the subscriptions of all connections, with how they are matched and what they cost.",
     order: .read,
     traits: [.isScripted],

@@ -1,10 +1,11 @@
+import CordialProtocol
 import JSON
 package import JSONRPC
 
 /// `model`: returns the store's model in the form of its file.
 package struct ModelCall: Call {
   package static let method = Method.request(
-    "model",
+    .model,
     "Returns the store's model.",
     order: .any,
     traits: [.isScripted, .needsNoModel],
@@ -17,7 +18,7 @@ package struct ModelCall: Call {
 /// `status`: reports the state of the service.
 package struct StatusCall: Call {
   package static let method = Method.request(
-    "status",
+    .status,
     "Reports the state of the service.",
     order: .read,
     traits: [.isScripted, .needsNoModel, .hasShortResult],
@@ -121,7 +122,7 @@ package struct StatusCall: Call {
 /// `rpc.discover`: returns this protocol as an OpenRPC document.
 package struct DiscoverCall: Call {
   package static let method = Method.request(
-    "rpc.discover",
+    .discover,
     "Returns this protocol as an OpenRPC document.",
     order: .any,
     traits: [.isScripted, .needsNoModel],

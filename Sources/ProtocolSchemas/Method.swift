@@ -1,3 +1,4 @@
+package import CordialProtocol
 package import JSON
 package import JSONRPC
 
@@ -42,6 +43,8 @@ package final class Method: Sendable {
     package static let isScripted = Traits(rawValue: 1 << 4)
   }
 
+  package let kind: MethodName
+  /// The name on the wire.
   package let name: String
   package let summary: String
   package let direction: Direction
@@ -63,7 +66,7 @@ package final class Method: Sendable {
   package let errors: [ErrorName]
 
   private init(
-    name: String,
+    kind: MethodName,
     summary: String,
     direction: Direction,
     isRequest: Bool,
@@ -76,7 +79,8 @@ package final class Method: Sendable {
     example: JSONValue,
     errors: [ErrorName]
   ) {
-    self.name = name
+    self.kind = kind
+    name = kind.rawValue
     self.summary = summary
     self.direction = direction
     self.isRequest = isRequest
@@ -92,7 +96,7 @@ package final class Method: Sendable {
 
   /// Creates a method that has a response.
   package static func request(
-    _ name: String,
+    _ kind: MethodName,
     _ summary: String,
     order: Order,
     subscription: (notification: String, end: String)? = nil,
@@ -104,7 +108,7 @@ package final class Method: Sendable {
     errors: [ErrorName] = []
   ) -> Method {
     Method(
-      name: name,
+      kind: kind,
       summary: summary,
       direction: .clientToServer,
       isRequest: true,
@@ -121,14 +125,14 @@ package final class Method: Sendable {
 
   /// Creates a method that has no response.
   package static func notification(
-    _ name: String,
+    _ kind: MethodName,
     _ summary: String,
     direction: Direction = .clientToServer,
     params: [Field] = [],
     example: JSONValue = [:]
   ) -> Method {
     Method(
-      name: name,
+      kind: kind,
       summary: summary,
       direction: direction,
       isRequest: false,

@@ -1,3 +1,4 @@
+import CordialProtocol
 import JSON
 package import JSONRPC
 
@@ -12,7 +13,7 @@ package struct SearchExplainCall: Call {
   ]
 
   package static let method = Method.request(
-    "search/explain",
+    .explainSearch,
     "Tells why a search finds an object, and at which place, or why it does not.",
     order: .read,
     params: SearchCall.observable.filter { deciding.contains($0.name) } + [

@@ -1,3 +1,4 @@
+import CordialProtocol
 import JSON
 package import JSONRPC
 
@@ -8,7 +9,7 @@ package struct SuggestCall: Call {
   package let limit: Int
 
   package static let method = Method.request(
-    "suggest",
+    .suggest,
     "Completes the last word of a query by the most frequent words of the index.",
     order: .read,
     params: [

@@ -1,3 +1,4 @@
+import CordialProtocol
 package import CordialValues
 import JSON
 package import JSONRPC
@@ -34,7 +35,7 @@ package struct InitializeCall: Call {
   )
 
   package static let method = Method.request(
-    "initialize",
+    .initialize,
     "Opens a connection and returns the capabilities of the service.",
     order: .alone,
     traits: [.isScripted, .needsNoModel, .hasShortResult],
@@ -124,7 +125,7 @@ extension InitializeCall {
 /// `shutdown`: ends the conversation; only `exit` may follow.
 package struct ShutdownCall: Call {
   package static let method = Method.request(
-    "shutdown",
+    .shutdown,
     "Ends the conversation; only exit may follow.",
     order: .alone,
     traits: [.isScripted, .needsNoModel, .hasShortResult],
@@ -138,20 +139,20 @@ package struct ShutdownCall: Call {
 /// `initialized`: states that the client has read the response to `initialize`.
 package enum InitializedNotification {
   package static let method = Method.notification(
-    "initialized",
+    .initialized,
     "States that the client has read the response to initialize."
   )
 }
 
 /// `exit`: ends the connection at once.
 package enum ExitNotification {
-  package static let method = Method.notification("exit", "Ends the connection at once.")
+  package static let method = Method.notification(.exit, "Ends the connection at once.")
 }
 
 /// `$/setTrace`: accepted without effect, because LSP clients send it.
 package enum SetTraceNotification {
   package static let method = Method.notification(
-    "$/setTrace",
+    .setTrace,
     "Accepted without effect, because LSP clients send it.",
     params: [.required("value", .choice(["off", "messages", "verbose"]), "the level")],
     example: ["value": "off"]
@@ -161,7 +162,7 @@ package enum SetTraceNotification {
 /// `$/cancelRequest`: cancels a request, which is still answered.
 package enum CancelNotification {
   package static let method = Method.notification(
-    "$/cancelRequest",
+    .cancelRequest,
     "Cancels a request, which is still answered.",
     params: [.required("id", .any, "the ID of the request")],
     example: ["id": 7]

@@ -1,3 +1,4 @@
+import CordialProtocol
 package import CordialValues
 package import JSON
 package import JSONRPC
@@ -99,7 +100,7 @@ package struct SearchCall: Call {
   )
 
   package static let method = Method.request(
-    "search",
+    .search,
     "Finds objects by their text: words, \"phrases\", -not, OR, name:word, word*.",
     order: .read,
     params: observable + [

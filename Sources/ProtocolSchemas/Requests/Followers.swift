@@ -1,3 +1,4 @@
+import CordialProtocol
 import JSON
 package import JSONRPC
 
@@ -10,7 +11,7 @@ package struct PurgeCall: Call {
   package let bytes: Int64?
 
   package static let method = Method.request(
-    "history/purge",
+    .purgeHistory,
     "Removes the beginning of the log that no retention holder needs.",
     order: .write,
     hasTimeLimit: false,
@@ -70,7 +71,7 @@ package struct RegisterFollowerCall: Call {
   package let since: String?
 
   package static let method = Method.request(
-    "follower/register",
+    .registerFollower,
     "Retains the log for a follower, from a position until the follower acknowledges it.",
     order: .write,
     params: [
@@ -94,7 +95,7 @@ package struct AcknowledgeCall: Call {
   package let token: String
 
   package static let method = Method.request(
-    "follower/acknowledge",
+    .acknowledge,
     "Records the position up to which a follower has read, which never goes back.",
     order: .write,
     params: [nameField, .required("token", .token, "the position up to which it has read")],
@@ -112,7 +113,7 @@ package struct AcknowledgeCall: Call {
 /// `follower/list`: lists the followers of the log.
 package struct ListFollowersCall: Call {
   package static let method = Method.request(
-    "follower/list",
+    .listFollowers,
     "Lists the named followers of the log with their positions.",
     order: .read,
     result: .object([
@@ -128,7 +129,7 @@ package struct RemoveFollowerCall: Call {
   package let name: String
 
   package static let method = Method.request(
-    "follower/remove",
+    .removeFollower,
     "Removes a follower, for which the log is then no longer retained.",
     order: .write,
     params: [nameField],

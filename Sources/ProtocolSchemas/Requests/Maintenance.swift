@@ -1,3 +1,4 @@
+import CordialProtocol
 import JSON
 package import JSONRPC
 
@@ -6,7 +7,7 @@ package struct BackupCall: Call {
   package let path: String
 
   package static let method = Method.request(
-    "store/backup",
+    .backupStore,
     "Copies the store at one position to a new folder, while clients use it.",
     order: .any,
     hasTimeLimit: false,
@@ -33,7 +34,7 @@ package struct BackupCall: Call {
 /// `store/verify`: checks that the store is consistent.
 package struct VerifyCall: Call {
   package static let method = Method.request(
-    "store/verify",
+    .verifyStore,
     "Checks the file, relationships, counts, derived values, and the history against objects.",
     order: .read,
     hasTimeLimit: false,
@@ -72,7 +73,7 @@ package struct VerifyCall: Call {
 /// `store/compact`: reclaims unused disk space.
 package struct CompactCall: Call {
   package static let method = Method.request(
-    "store/compact",
+    .compactStore,
     "Reclaims unused disk space; saves wait meanwhile.",
     order: .write,
     hasTimeLimit: false,

@@ -1,3 +1,4 @@
+import CordialProtocol
 package import CordialValues
 import JSON
 package import JSONRPC
@@ -43,7 +44,7 @@ package struct ObserveCall: Call {
   package var isSearch: Bool { if case .search = target { true } else { false } }
 
   package static let method = Method.request(
-    "observe",
+    .observe,
     "Returns a result, then reports the changes of that result.",
     order: .alone,
     subscription: (ChangesNotification.method.name, UnobserveCall.method.name),

@@ -1,7 +1,7 @@
-// CordialProtocol: the vocabulary. Each method or notification has a file. The checks, the OpenRPC
-// document and the documentation are generated from the method table.
+// ProtocolSchemas: the contract for machines. Each method or notification has a file. The checks
+// and the OpenRPC document are generated from the method table.
 //
-// Must not know: storage, sockets.
+// Must not know: storage, sockets, clients.
 //
 // What always holds:
 // 1. The declaration of a method's params is what the service checks and what it publishes.
