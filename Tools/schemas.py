@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Checks with the jsonschema library that Protocol/openrpc.json describes what is sent.
 
-It validates the example of each method, and every response, error and notification of the
+It validates the examples of each method, and every response, error and notification of the
 transcripts.
 It prints each message that does not fit, and the number of messages that do.
 """
@@ -72,10 +72,18 @@ def received(path):
                 yield ERRORS[message["error"]["code"]], message["error"].get("data", {})
 
 
+def examples():
+    """Yields the validator and the content of the params and the result of each example."""
+    for name, method in METHODS.items():
+        for example in method.get("examples", []):
+            yield name, PARAMS[name], {param["name"]: param["value"] for param in example["params"]}
+            if "result" in example:
+                yield name, RESULTS[name], example["result"]["value"]
+
+
 def main():
-    checks = [
-        (name, PARAMS[name], method["x-example"] or {}) for name, method in METHODS.items()
-    ]
+    checks = list(examples())
+    assert len(checks) > 60, "The document has too few examples"
     for path in sorted((PROTOCOL / "transcripts").rglob("*.txt")):
         checks += [(path.name, schema, content) for schema, content in received(path)]
     errors = [

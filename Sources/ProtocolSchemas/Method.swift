@@ -62,6 +62,17 @@ package final class Method: Sendable {
   package let result: Schema?
   /// Example params, as the client or the service would send them.
   package let example: JSONValue
+  /// The result of the example, as a service returned it; nil for a notification and for a method
+  /// that returns a document.
+  package var exampleResult: JSONValue? {
+    guard let text = kind.exampleResult else { return nil }
+    do throws(JSONError) {
+      return try JSONParser.parse(text)
+    } catch {
+      preconditionFailure("The example of \(name) is no JSON: \(error.message)")
+    }
+  }
+
   /// The names of the method's own errors, without those that every method has.
   package let errors: [ErrorName]
 

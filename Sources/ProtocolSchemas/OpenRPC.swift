@@ -79,7 +79,21 @@ package enum OpenRPC {
       )
     }
     members.append(JSONMember("x-direction", .string(method.direction.rawValue)))
-    members.append(JSONMember("x-example", method.example))
+    if let example = example(of: method) { members.append(JSONMember("examples", [example])) }
+    return .object(members)
+  }
+
+  /// Returns the example of a method with its result; nil for a method that returns a document.
+  private static func example(of method: Method) -> JSONValue? {
+    let params = (method.example.members ?? []).map { member -> JSONValue in
+      ["name": .string(member.name), "value": member.value]
+    }
+    var members = [JSONMember("name", .string(method.name)), JSONMember("params", .array(params))]
+    if let result = method.exampleResult {
+      members.append(JSONMember("result", ["name": "result", "value": result]))
+    } else if method.isRequest {
+      return nil
+    }
     return .object(members)
   }
 

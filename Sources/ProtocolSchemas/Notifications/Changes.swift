@@ -148,16 +148,19 @@ package enum ChangesNotification {
       .required("updates", .array(update), "the updates, ordered by subscription"),
     ],
     example: [
-      "from": "5c1d-6-a1", "token": "5c1d-7-b2", "authors": [nil],
+      "from": "9e3779b1-3-538453d7", "token": "9e3779b1-4-f1bbcd88", "authors": ["script"],
       "updates": [
         [
-          "subscription": "s1",
-          "objects": [
+          "subscription": "s1", "remove": [], "insert": [],
+          "update": [
             [
-              "id": "Package/p7", "change": "update", "properties": ["summary"],
-              "object": ["id": "Package/p7", "version": 2, "values": ["summary": "A greeting"]],
+              "offset": 2, "id": "Package/p3", "properties": ["version"],
+              "object": [
+                "id": "Package/p3", "version": 2, "values": ["name": "nginx", "version": "1.24"],
+              ],
             ]
           ],
+          "count": 3,
         ]
       ],
     ]

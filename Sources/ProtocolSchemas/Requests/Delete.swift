@@ -35,7 +35,7 @@ package struct DeleteCall: Call {
       .optional("ids", .array(.wrappedID), "all deleted objects, cascades included"),
       WriteFields.dryRunResult,
     ]),
-    example: ["ids": ["Package/p7"], "returning": "ids"],
+    example: ["ids": ["Package/p4"], "returning": "ids"],
     errors: [
       .objectNotFound, .deleteDenied, .predicateInvalid, .invalidIdentifier, .limitExceeded,
     ]

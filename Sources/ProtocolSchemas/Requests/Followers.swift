@@ -100,7 +100,7 @@ package struct AcknowledgeCall: Call {
     order: .write,
     params: [nameField, .required("token", .token, "the position up to which it has read")],
     result: positionResult,
-    example: ["name": "mirror", "token": "5f1e-7-2a"],
+    example: ["name": "mirror", "token": "9e3779b1-4-f1bbcd88"],
     errors: [.historyExpired, .storeReadOnly]
   )
 

@@ -83,7 +83,12 @@ package struct ObserveCall: Call {
         "the changes since the sent token; without members where there are none"
       ),
     ]),
-    example: ["fetch": ["entity": "Package", "sort": ["name"], "limit": 50], "mode": "values"],
+    example: [
+      "fetch": [
+        "entity": "Package", "sort": ["name"], "select": ["name", "version"], "limit": 50,
+      ],
+      "mode": "values",
+    ],
     errors: [
       .unknownEntity, .unknownProperty, .predicateInvalid, .invalidIdentifier,
       .limitExceeded,

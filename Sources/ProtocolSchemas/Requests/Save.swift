@@ -125,8 +125,13 @@ package struct SaveCall: Call {
       WriteFields.dryRunResult,
     ]),
     example: [
-      "insert": [["id": "Package/t1", "values": ["name": "hello", "version": "2.10"]]],
-      "update": [["id": "Package/p7", "version": 1, "values": ["summary": "A greeting"]]],
+      "insert": [
+        [
+          "id": "Package/t1",
+          "values": ["name": "hello", "version": "2.10", "architecture": "amd64"],
+        ]
+      ],
+      "update": [["id": "Package/p2", "version": 1, "values": ["summary": "A greeting"]]],
     ],
     errors: [
       .unknownEntity, .unknownProperty, .objectNotFound, .validationFailed, .saveConflict,

@@ -30,7 +30,7 @@ package struct SuggestCall: Call {
         "the suggestions, most frequent first, then by text"
       ),
     ]),
-    example: ["query": "buy mi"],
+    example: ["query": "web se"],
     errors: [.unknownEntity, .limitExceeded, .storeBusy]
   )
 
