@@ -63,6 +63,18 @@ public final class Client: Sendable {
     try await core.call(method, params)
   }
 
+  /// Observes a request until the client is closed.
+  ///
+  /// - Parameters:
+  ///   - params: The params of `observe`, without `key` and `since`.
+  ///   - handler: Called with every event, in their order, on any thread; it must not wait.
+  package func observe(
+    _ params: [JSONMember],
+    _ handler: @escaping @Sendable (SubscriptionEvent) -> Void
+  ) {
+    core.observe(core.reserveSubscription(), params, handler)
+  }
+
   /// Fetches objects as values.
   ///
   /// - Parameter request: The request.

@@ -1,16 +1,13 @@
 import Cordial
-import CordialProtocol
 import Glibc
 import JSON
 import LiveTable
 import Synchronization
-import Transport
 import UnixSignals
 
 /// The live table of `cordial watch` on a terminal.
 ///
-/// When a service's connection ends, the table stays, and another connection resumes from its
-/// position.
+/// When a service's connection ends, the table stays until another connection resumes the result.
 struct LiveWatch {
   let store: StoreArgument
   /// The params of `observe`.
@@ -18,127 +15,67 @@ struct LiveWatch {
   /// The words of the request, for the first line.
   let title: String
 
-  private let clock = ContinuousClock()
-
-  init(store: StoreArgument, params: [JSONMember], title: String) {
-    self.store = store
-    self.params = params
-    self.title = title
-  }
-
-  /// The first and the longest pause between two attempts to connect, in milliseconds.
-  private static let pauseMin = 100
-  private static let pauseMax = 5000
   /// The shortest time between two drawings.
   private static let frame = Duration.milliseconds(40)
 
   /// Shows the table until a signal ends the program, or the subscription ends.
   ///
-  /// - Throws: `ClientError`, `StoreError` or `TransportError`; a lost connection to a socket is no
-  ///   error once the first result was shown.
+  /// - Throws: `ClientError` or `StoreError`; a lost connection to a socket is no error.
   func run() async throws {
-    let isSocket = store.isSocket
     let screen = LiveScreen()
     defer { screen.leave() }
     let signals = await LiveScreen.signals()
-    let events = EventQueue()
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask {
-        for await signal in signals {
-          if signal != .sigwinch { screen.end(signal) }
-          events.add(.redraw)
+    try await store.withClient { client in
+      let events = EventQueue()
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask {
+          for await signal in signals {
+            if signal != .sigwinch { screen.end(signal) }
+            events.add(.redraw)
+          }
         }
+        group.addTask {
+          for await state in client.states { events.add(.connection(state)) }
+        }
+        defer { group.cancelAll() }
+        client.observe(params) { events.add(.subscription($0)) }
+        try await show(events, on: screen)
       }
-      defer { group.cancelAll() }
-      try await show(on: screen, events, isSocket: isSocket)
     }
   }
 
-  /// Shows one connection after another.
-  private func show(on screen: LiveScreen, _ events: EventQueue, isSocket: Bool) async throws {
+  /// Shows each event, and events that come fast together.
+  private func show(_ events: EventQueue, on screen: LiveScreen) async throws {
+    let clock = ContinuousClock()
     var result = LiveResult()
-    var pause = Self.pauseMin
-    var connection = 0
-    while true {
-      connection += 1
-      do {
-        try await follow(&result, connection, screen, events)
-        pause = Self.pauseMin
-      } catch let error where isSocket && result.token != nil && Self.isLost(error) {
-        // The next attempt follows.
+    var isConnected = true
+    var shown = clock.now - Self.frame
+    for await event in events.stream {
+      let isLast = events.take()
+      switch event {
+      case .subscription(.result(let whole, _)): result.replace(whole)
+      case .subscription(.update(let update, _)): result.apply(update)
+      case .subscription(.failure(let error)): throw error
+      case .connection(.closed): throw InputError(message: "The service ended the connection")
+      case .connection(let state): isConnected = state == .connected
+      case .redraw: break
       }
-      guard isSocket else { throw InputError(message: "The service ended the connection") }
-      screen.show(result, "\(title)  (not connected, trying again)")
-      try await clock.sleep(for: .milliseconds(pause))
-      pause = min(2 * pause, Self.pauseMax)
+      guard result.isKnown, isLast || clock.now - shown >= Self.frame else { continue }
+      screen.show(result, isConnected ? title : "\(title)  (not connected, trying again)")
+      shown = clock.now
     }
-  }
-
-  /// Whether another attempt to connect may succeed.
-  private static func isLost(_ error: any Error) -> Bool {
-    if let error = error as? ClientError { return error.code == .connectionEnded }
-    return error is TransportError
-  }
-
-  /// Follows one connection to its end.
-  private func follow(
-    _ result: inout LiveResult,
-    _ connection: Int,
-    _ screen: LiveScreen,
-    _ events: EventQueue
-  ) async throws {
-    var known = result
-    defer { result = known }
-    // A deleted socket file would be opened as a store's folder.
-    guard known.token == nil || store.isSocket else {
-      throw ClientError(code: .connectionEnded, message: "")
-    }
-    try await store.with(
-      notified: { _, params in events.add(.changes(params, connection: connection)) },
-      whenEnded: { events.add(.ended(connection: connection)) }
-    ) { client in
-      var params = params
-      if let since = known.resumption { params.append(JSONMember("since", .string(since))) }
-      known.begin(try await client.call(.observe, .object(params)))
-      screen.show(known, title)
-      var shown = clock.now
-      for await event in events.stream {
-        let isLast = events.take()
-        switch event {
-        case .changes(let changes, connection):
-          if let error = known.change(changes) { throw Self.ended(error) }
-        case .ended(connection): return
-        // Events of earlier connections are ignored.
-        case .changes, .ended: continue
-        case .redraw: break
-        }
-        // Changes that come fast are shown together.
-        guard isLast || clock.now - shown >= Self.frame else { continue }
-        screen.show(known, title)
-        shown = clock.now
-      }
-    }
-  }
-
-  /// Returns the error with which a subscription has ended.
-  private static func ended(_ error: JSONValue) -> ClientError {
-    ClientError(
-      code: .init(rawValue: Int(error["code"]?.integer ?? -1)),
-      message: error["message"]?.string ?? "The subscription has ended",
-      data: error["data"] ?? .null
-    )
   }
 }
 
 /// What the table waits for.
 private enum Event: Sendable {
-  case changes(JSONValue, connection: Int)
-  case ended(connection: Int)
+  case subscription(SubscriptionEvent)
+  case connection(Client.ConnectionState)
   /// The table has to be shown again.
   case redraw
 }
 
-/// The events of all connections, with the number of those that wait.
+/// The events of the table, with the number of those that wait.
 private final class EventQueue: Sendable {
   let stream: AsyncStream<Event>
   private let source: AsyncStream<Event>.Continuation

@@ -55,15 +55,7 @@ struct StoreArgument: ParsableArguments {
         throw error
       }
     }
-    let engine = try Engine(
-      container: StoreContainer(path: Paths.absolute(store)),
-      model: try model.map { try ModelFile.read($0) } ?? creating,
-      earlier: { try ModelFile.earlier(model) },
-      mode: .readWrite,
-      searches: searches,
-      version: CordialProgram.version,
-      log: Logging.quiet
-    )
+    let engine = try engine(model: model, creating: creating, searches: searches)
     await engine.connect(client)
     do {
       let result = try await body(client)
@@ -73,6 +65,49 @@ struct StoreArgument: ParsableArguments {
       try await engine.close()
       throw error
     }
+  }
+}
+
+extension StoreArgument {
+  /// Connects a client of the store, which connects to a socket again after its connection ended,
+  /// for the duration of a call.
+  func withClient<Result>(_ body: (Client) async throws -> Result) async throws -> Result {
+    guard !isSocket else {
+      let client = try await Client.socket(store)
+      defer { client.close() }
+      return try await body(client)
+    }
+    let engine = try engine()
+    do {
+      let client = try await Client(
+        { connection throws(ClientError) in await engine.connect(connection) },
+        pause: { _ in false }
+      )
+      defer { client.close() }
+      let result = try await body(client)
+      try await engine.close()
+      return result
+    } catch {
+      try await engine.close()
+      throw error
+    }
+  }
+
+  /// Opens the store's folder.
+  private func engine(
+    model: String? = nil,
+    creating: Model? = nil,
+    searches: Bool = true
+  ) throws -> Engine {
+    try Engine(
+      container: StoreContainer(path: Paths.absolute(store)),
+      model: try model.map { try ModelFile.read($0) } ?? creating,
+      earlier: { try ModelFile.earlier(model) },
+      mode: .readWrite,
+      searches: searches,
+      version: CordialProgram.version,
+      log: Logging.quiet
+    )
   }
 }
 

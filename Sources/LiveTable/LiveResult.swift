@@ -4,7 +4,7 @@
 // Must not know: connections, files, terminals, the time.
 //
 // What always holds:
-// 1. After a whole update, the rows are those of the service's result.
+// 1. After an update, the rows are those of the service's result.
 // 2. No line of a table is wider than the terminal.
 // 3. No line has a control character of a text: `CellText` shows it.
 
@@ -39,85 +39,27 @@ package struct LiveResult: Sendable {
   package private(set) var sections: [Section] = []
   /// The number of objects of a result that is only counted; nil for rows.
   package private(set) var count: Int64?
-  /// The position of the result; nil before the first one.
-  package private(set) var token: String?
-  /// The position from which the result can be resumed; nil before the first one.
-  ///
-  /// A search has that of the index, which may be before `token`.
-  package var resumption: String? { indexToken ?? token }
-  private var indexToken: String?
-  /// The updates of the parts that have arrived.
-  private var parts: [JSONMember] = []
+  /// Whether there was a result.
+  package private(set) var isKnown = false
 
   package init() {}
 
-  /// Applies the response to `observe`.
-  package mutating func begin(_ answer: JSONValue) {
-    let isFirst = token == nil
-    parts = []
-    token = answer["token"]?.string
-    if let result = answer["result"] {
-      replace(result)
-      if isFirst { for index in rows.indices { rows[index].mark = nil } }
-    } else if let update = answer["update"] {
-      apply(update.members ?? [])
-    }
-  }
-
-  /// Applies a `changes`, or keeps a part of one until the last part has arrived.
-  ///
-  /// - Parameter changes: The params of the notification, of one subscription.
-  /// - Returns: The error with which the subscription has ended; nil while it continues.
-  package mutating func change(_ changes: JSONValue) -> JSONValue? {
-    for update in changes["updates"]?.array ?? [] { join(update.members ?? []) }
-    guard changes["more"] == nil else { return nil }
-    token = changes["token"]?.string ?? token
-    let update = parts
-    parts = []
-    let members = JSONValue.object(update)
-    if let error = members["error"] { return error }
-    if members["fresh"] == true, let result = members["result"] {
-      replace(result)
-    } else {
-      apply(update)
-    }
-    return nil
-  }
-
-  /// Adds a part of an update: arrays are appended, and other members occur once.
-  private mutating func join(_ members: [JSONMember]) {
-    for member in members {
-      guard let index = parts.firstIndex(where: { $0.name == member.name }) else {
-        parts.append(member)
-        continue
-      }
-      switch (parts[index].value, member.value) {
-      case (.array(let first), .array(let second)): parts[index].value = .array(first + second)
-      case (.object(let first), .object(let second)):
-        var whole = LiveResult()
-        whole.parts = first
-        whole.join(second)
-        parts[index].value = .object(whole.parts)
-      default: parts[index].value = member.value
-      }
-    }
-  }
-
   /// Replaces the whole result, and marks its differences from the former one.
-  private mutating func replace(_ result: JSONValue) {
+  package mutating func replace(_ result: JSONValue) {
     let former = Dictionary(
       rows.map { ($0.id, $0.values) },
       uniquingKeysWith: { first, _ in first }
     )
-    if result["storeToken"] != nil { indexToken = result["token"]?.string }
     let rowsOfResult = ["objects", "ids", "rows", "hits"].compactMap { result[$0] }.first
     let list = rowsOfResult?.array ?? []
     let old = rows
     rows = list.map { object in
       var row = Self.row(object)
+      guard isKnown else { return row }
       row.mark = former[row.id].map { $0 == row.values ? nil : .changed } ?? .inserted
       return row
     }
+    isKnown = true
     let ids = Set(rows.map(\.id))
     removed = old.enumerated().filter { !ids.contains($0.element.id) }.map { offset, row in
       var row = row
@@ -128,9 +70,8 @@ package struct LiveResult: Sendable {
     setSections(result)
   }
 
-  private mutating func apply(_ members: [JSONMember]) {
-    let update = JSONValue.object(members)
-    if let index = update["index"]?.string { indexToken = index }
+  /// Applies the difference to the next result.
+  package mutating func apply(_ update: JSONValue) {
     removed = []
     for index in rows.indices { rows[index].mark = nil }
     if count != nil { count = update["count"]?.integer ?? count }

@@ -31,12 +31,9 @@ import Testing
   @Test func `are shown in every line of a live table`() {
     let text = JSONValue.string(Self.hostile)
     var result = LiveResult()
-    result.begin([
-      "token": "a",
-      "result": [
-        "objects": [["id": text, "values": .object([JSONMember(Self.hostile, text)])]],
-        "count": 1, "sections": [["name": text, "offset": 0, "count": 1]],
-      ],
+    result.replace([
+      "objects": [["id": text, "values": .object([JSONMember(Self.hostile, text)])]],
+      "count": 1, "sections": [["name": text, "offset": 0, "count": 1]],
     ])
     let lines = TableLines(result, width: 400, height: 10).lines(title: Self.hostile).map(\.text)
     #expect(lines.count == 4)

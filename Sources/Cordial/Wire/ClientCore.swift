@@ -11,7 +11,7 @@ final class ClientCore: Sendable {
     /// The number of attempts to connect; the end of an earlier connection has no effect.
     var attempts = 0
     var phase = Client.ConnectionState.connecting
-    var subscriptions = Subscriptions()
+    var subscriptions = ClientSubscriptions()
     /// The service's model; nil where the service has not told it.
     var schema: ModelSchema? {
       didSet { fittingTypes = [] }
@@ -70,7 +70,7 @@ final class ClientCore: Sendable {
     set(.connecting)
     try await connect(connection)
     let schema = try await Self.handshake(connection)
-    let calls = state.withLock { state -> [Subscriptions.Call]? in
+    let calls = state.withLock { state -> [ClientSubscriptions.Call]? in
       guard state.phase != .closed else { return nil }
       state.connection = connection
       state.schema = schema
@@ -244,7 +244,7 @@ final class ClientCore: Sendable {
     _ number: Int,
     _ params: [JSONMember],
     since position: String? = nil,
-    _ handler: @escaping Subscriptions.Handler
+    _ handler: @escaping ClientSubscriptions.Handler
   ) {
     let (call, connection) = state.withLock { state in
       (state.subscriptions.add(number, params, since: position, handler), state.connection)
@@ -273,7 +273,7 @@ final class ClientCore: Sendable {
     connection.start(.unobserve, ["subscription": .string(name)]) { _ in }
   }
 
-  private func send(_ call: Subscriptions.Call, on connection: ClientConnection) {
+  private func send(_ call: ClientSubscriptions.Call, on connection: ClientConnection) {
     connection.start(.observe, call.params) { [weak self] outcome in
       guard let self else { return }
       let (delivery, unwanted) = state.withLock { state in

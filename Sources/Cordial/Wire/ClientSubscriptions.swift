@@ -1,7 +1,7 @@
-import JSON
+package import JSON
 
 /// What the service reports about one subscription.
-enum SubscriptionEvent: Sendable {
+package enum SubscriptionEvent: Sendable {
   /// The whole result at a position.
   case result(JSONValue, token: String)
   /// The difference between the result before and the one at a position.
@@ -13,20 +13,20 @@ enum SubscriptionEvent: Sendable {
 /// The subscriptions of a client, across its connections.
 ///
 /// A value without effects: the client sends what its functions return.
-struct Subscriptions {
-  typealias Handler = @Sendable (SubscriptionEvent) -> Void
+package struct ClientSubscriptions {
+  package typealias Handler = @Sendable (SubscriptionEvent) -> Void
 
   /// A request to observe, with what identifies its response.
-  struct Call: Sendable {
-    let number: Int
+  package struct Call: Sendable {
+    package let number: Int
     let version: Int
-    let params: JSONValue
+    package let params: JSONValue
   }
 
   /// A handler with the event that it has to be called with.
-  struct Delivery: Sendable {
-    let handler: Handler
-    let event: SubscriptionEvent
+  package struct Delivery: Sendable {
+    package let handler: Handler
+    package let event: SubscriptionEvent
   }
 
   private struct Entry {
@@ -36,8 +36,19 @@ struct Subscriptions {
     var version = 0
     /// The name in the current connection; nil before the response.
     var name: String?
-    /// The position of the client's result; nil before the first one.
+    /// The position from which the client's result can be resumed; nil before the first one.
+    ///
+    /// A search has that of the index.
     var position: String?
+
+    /// Whether a search is observed.
+    var isSearch: Bool { params.contains { $0.name == "search" } }
+
+    /// Takes the position that a result or an update has.
+    mutating func move(to token: String, _ content: JSONValue?) {
+      guard isSearch else { return position = token }
+      position = (content?["index"] ?? content?["token"])?.string ?? position
+    }
   }
 
   private var entries: [Int: Entry] = [:]
@@ -46,8 +57,10 @@ struct Subscriptions {
   /// The parts of an update that is not complete, by subscription.
   private var parts: [(name: String, update: JSONValue)] = []
 
+  package init() {}
+
   /// Returns the number of a subscription that is added later.
-  mutating func reserve() -> Int {
+  package mutating func reserve() -> Int {
     defer { nextNumber += 1 }
     return nextNumber
   }
@@ -60,7 +73,7 @@ struct Subscriptions {
   ///   - position: The position of a result of this request that the client has; nil for none.
   ///   - handler: Called with every event, in their order.
   /// - Returns: The request.
-  mutating func add(
+  package mutating func add(
     _ number: Int,
     _ params: [JSONMember],
     since position: String?,
@@ -74,7 +87,7 @@ struct Subscriptions {
   /// Replaces the request of a subscription.
   ///
   /// - Returns: The request; nil for a subscription that was removed.
-  mutating func replace(
+  package mutating func replace(
     _ number: Int,
     with params: [JSONMember],
     since position: String?
@@ -92,14 +105,14 @@ struct Subscriptions {
   /// - Returns: Its name in the current connection, which has to be unobserved, nil for none; and
   ///   its handler, which the caller releases outside of its lock, because what the handler keeps
   ///   may call back.
-  mutating func remove(_ number: Int) -> (name: String?, handler: Handler?) {
+  package mutating func remove(_ number: Int) -> (name: String?, handler: Handler?) {
     guard let entry = entries.removeValue(forKey: number) else { return (nil, nil) }
     if let name = entry.name { numbers[name] = nil }
     return (entry.name, entry.handler)
   }
 
   /// Returns the requests that resume all subscriptions in a new connection.
-  mutating func reconnect() -> [Call] {
+  package mutating func reconnect() -> [Call] {
     numbers = [:]
     parts = []
     return entries.keys.sorted().compactMap { number in
@@ -118,7 +131,7 @@ struct Subscriptions {
   /// Handles the response to a request.
   ///
   /// - Returns: The delivery, and the name of a subscription that is not wanted any more.
-  mutating func handle(
+  package mutating func handle(
     _ outcome: ClientConnection.Outcome,
     to call: Call
   ) -> (delivery: Delivery?, unwanted: String?) {
@@ -139,7 +152,7 @@ struct Subscriptions {
       entries[call.number]?.name = name
       numbers[name] = call.number
       guard entry.version == call.version else { return (nil, nil) }
-      entries[call.number]?.position = token
+      entries[call.number]?.move(to: token, response["result"] ?? response["update"])
       let event: SubscriptionEvent =
         if let result = response["result"] {
           .result(result, token: token)
@@ -153,7 +166,7 @@ struct Subscriptions {
   /// Handles a `changes` notification, or one part of it.
   ///
   /// - Returns: The deliveries in the order of the updates; none before the last part.
-  mutating func handle(changes: JSONValue) -> [Delivery] {
+  package mutating func handle(changes: JSONValue) -> [Delivery] {
     for update in changes["updates"]?.array ?? [] {
       guard let name = update["subscription"]?.string else { continue }
       if let index = parts.firstIndex(where: { $0.name == name }) {
@@ -165,7 +178,12 @@ struct Subscriptions {
     guard changes["more"]?.bool != true, let token = changes["token"]?.string else { return [] }
     let updates = parts
     parts = []
-    for number in numbers.values { entries[number]?.position = token }
+    for number in numbers.values { entries[number]?.move(to: token, nil) }
+    for (name, update) in updates {
+      if let number = numbers[name] {
+        entries[number]?.move(to: token, update["result"] ?? update)
+      }
+    }
     return updates.compactMap { name, update in
       guard let number = numbers[name], let entry = entries[number] else { return nil }
       if let error = update["error"] {
