@@ -95,12 +95,6 @@ let package = Package(
         "Interruptions", "SQLite",
       ]
     ),
-    .module(
-      "Subscriptions",
-      uses: [
-        "CordialValues", "ObjectModel", .product(name: "Algorithms", package: "swift-algorithms"),
-      ]
-    ),
 
     // MARK: The wire.
 
@@ -133,8 +127,7 @@ let package = Package(
       designs: ["LiveQueries"],
       uses: [
         "CordialValues", "Interruptions", "JSON", "ObjectModel", "PersistentHistory",
-        "PersistentStore", "Spotlight", "Subscriptions", "JSONRPC", "CordialProtocol",
-        "ProtocolSchemas",
+        "PersistentStore", "Spotlight", "JSONRPC", "CordialProtocol", "ProtocolSchemas",
         .product(name: "Algorithms", package: "swift-algorithms"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "DequeModule", package: "swift-collections"),
@@ -200,10 +193,6 @@ let package = Package(
     .tests(
       "XcodeModelTests",
       uses: ["XcodeModel", "ObjectModel", "CordialValues", "JSON", "TestStores"]
-    ),
-    .tests(
-      "SubscriptionsTests",
-      uses: ["Subscriptions", "CordialValues", "ObjectModel", "TestSeeds"]
     ),
     .tests("LiveTableTests", uses: ["LiveTable", "JSON", "TestSeeds"]),
     .tests("JSONRPCTests", uses: ["JSONRPC", "JSON", "TestSeeds"]),

@@ -74,6 +74,27 @@ private enum FolderNames {
   }
 }
 
+@Suite struct `The wall around matching` {
+  private static let folder = "Sources/CordialService/LiveQueries/Matching/"
+
+  @Test func `the folder knows changes and requests only`() {
+    let service = Repository.sources.filter { $0.path.hasPrefix("Sources/CordialService/") }
+    let files = service.filter { $0.path.hasPrefix(Self.folder) }
+    #expect(files.count > 5)
+    let own = Set(files.flatMap(FolderNames.declared))
+    let foreign = Set(service.flatMap(FolderNames.declared)).subtracting(own)
+    let imports: Set<String> = ["CordialValues", "ObjectModel", "Algorithms"]
+    for file in files {
+      for match in file.code.compactMap({ $0.firstMatch(of: /^(?:package )?import (\w+)/) }) {
+        #expect(imports.contains(String(match.1)), "\(file.path) imports \(match.1)")
+      }
+      for (word, line) in FolderNames.words(file) where foreign.contains(word) {
+        Issue.record("\(file.path):\(line) names \(word)")
+      }
+    }
+  }
+}
+
 @Suite struct `Walls between the folders of the store` {
   @Test func `each folder has a row, and each row a folder`() {
     let folders = Set(

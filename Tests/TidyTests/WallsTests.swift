@@ -32,7 +32,6 @@ enum Walls {
       "ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight", "CUnicode",
       "Interruptions", "SQLite", "FoundationEssentials", "Glibc", "Synchronization", "Dispatch",
     ],
-    "Subscriptions": ["CordialValues", "ObjectModel", "Algorithms"],
     "JSONRPC": ["JSON", "DequeModule", "Synchronization"],
     "CordialProtocol": ["JSONRPC"],
     "ProtocolSchemas": ["CordialProtocol", "CordialValues", "JSONRPC", "JSON"],
@@ -40,7 +39,7 @@ enum Walls {
     "Transport": ["CPosix", "NIOCore", "NIOPosix", "DequeModule", "Glibc", "Synchronization"],
     "CordialService": [
       "CordialValues", "Interruptions", "JSON", "ObjectModel", "PersistentHistory",
-      "PersistentStore", "Spotlight", "Subscriptions", "JSONRPC", "CordialProtocol",
+      "PersistentStore", "Spotlight", "JSONRPC", "CordialProtocol",
       "ProtocolSchemas", "Algorithms", "Logging", "DequeModule",
       "Synchronization", "Dispatch",
     ],

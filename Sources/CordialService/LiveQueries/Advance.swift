@@ -4,7 +4,6 @@ import JSONRPC
 import PersistentHistory
 import PersistentStore
 import ProtocolSchemas
-import Subscriptions
 
 /// What brings results of observed requests, and the clients that have them, from their positions
 /// to a snapshot.

@@ -2,7 +2,6 @@ import CordialValues
 import ObjectModel
 import PersistentHistory
 import PersistentStore
-import Subscriptions
 
 /// Rows of changed objects, on which conditions are evaluated in memory.
 extension StoreSnapshot {

@@ -4,7 +4,6 @@ import ObjectModel
 import PersistentHistory
 import PersistentStore
 package import ProtocolSchemas
-import Subscriptions
 
 /// Makes queries of a kind that this module does not have; nil for a request of another kind.
 package typealias AddedKind =

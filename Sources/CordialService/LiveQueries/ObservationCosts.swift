@@ -3,7 +3,6 @@ import JSON
 import ObjectModel
 import PersistentHistory
 import PersistentStore
-import Subscriptions
 
 /// The costs of an observation since it began.
 struct ObservationCosts: Sendable {

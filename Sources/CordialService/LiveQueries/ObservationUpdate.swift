@@ -3,7 +3,6 @@ import Interruptions
 import JSONRPC
 import PersistentStore
 import ProtocolSchemas
-import Subscriptions
 
 /// The update of one observation after another.
 struct ObservationUpdate {

@@ -6,7 +6,6 @@ import ObjectModel
 import PersistentHistory
 import PersistentStore
 import ProtocolSchemas
-import Subscriptions
 
 /// The registration of a subscription at one snapshot, and the updates of the connection's older
 /// subscriptions to that snapshot.

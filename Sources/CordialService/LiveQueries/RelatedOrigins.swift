@@ -3,7 +3,6 @@ import ObjectModel
 import PersistentHistory
 import PersistentStore
 import ProtocolSchemas
-import Subscriptions
 
 /// The objects of results from which paths reach changed objects, found once for all fetches that
 /// read the same paths.

@@ -2,7 +2,6 @@ import CordialValues
 import ObjectModel
 import PersistentStore
 import ProtocolSchemas
-import Subscriptions
 
 /// The difference between two results of an observed request.
 package struct ResultDifference {

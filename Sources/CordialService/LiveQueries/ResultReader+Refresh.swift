@@ -4,7 +4,6 @@ import ObjectModel
 import PersistentHistory
 import PersistentStore
 import ProtocolSchemas
-import Subscriptions
 
 /// What several kinds of queries need to follow changes.
 extension ResultReader {

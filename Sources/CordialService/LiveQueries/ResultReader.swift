@@ -4,7 +4,6 @@ import ObjectModel
 import PersistentHistory
 package import PersistentStore
 import ProtocolSchemas
-import Subscriptions
 
 /// A reader of the results of observed requests at one snapshot.
 package struct ResultReader {

@@ -1,5 +1,3 @@
-import Subscriptions
-
 /// How long the observations of a step may take.
 ///
 /// The connections wait for each other in a step. An observation that takes long, or those of a

@@ -3,7 +3,6 @@ import JSONRPC
 import ObjectModel
 import PersistentHistory
 import PersistentStore
-import Subscriptions
 import Synchronization
 
 /// The observed requests of all connections, with their current results and their subscriptions.

@@ -4,7 +4,6 @@ import JSONRPC
 import PersistentHistory
 import PersistentStore
 import ProtocolSchemas
-import Subscriptions
 
 /// A client that is behind, with the results that it has.
 struct BehindClient: Sendable {

@@ -5,7 +5,6 @@ import ObjectModel
 import PersistentHistory
 package import PersistentStore
 import ProtocolSchemas
-import Subscriptions
 
 /// The encoder of the update that turns one result of an observation into a later one.
 package struct UpdateBuilder {

@@ -4,7 +4,6 @@ import ObjectModel
 import PersistentHistory
 import PersistentStore
 import ProtocolSchemas
-import Subscriptions
 
 /// Why an update is sent: the changes behind it, and the terms of the predicate that they altered.
 struct UpdateExplanation {

@@ -1,7 +1,6 @@
 import CordialValues
 import ObjectModel
 import PersistentStore
-import Subscriptions
 
 /// The change of a window by the objects that may enter, leave or move.
 ///

@@ -1,5 +1,4 @@
 import PersistentStore
-import Subscriptions
 
 /// The rows of a window with spare rows on both sides, which replace rows that leave the window.
 struct WindowRows: Sendable {

@@ -8,7 +8,6 @@ import PersistentHistory
 import PersistentStore
 import ProtocolSchemas
 import Spotlight
-import Subscriptions
 
 extension Service {
   func observe(_ call: ObserveCall, _ session: Session, _ request: Request) throws {

@@ -6,7 +6,6 @@ import ObjectModel
 import PersistentHistory
 import PersistentStore
 import ProtocolSchemas
-import Subscriptions
 import Synchronization
 
 extension Service {

@@ -8,7 +8,6 @@ import PersistentHistory
 import PersistentStore
 import ProtocolSchemas
 import Spotlight
-import Subscriptions
 
 /// The pump, which wakes the followers of the log and updates the subscriptions.
 extension Service {

@@ -2,7 +2,6 @@ import Interruptions
 import JSONRPC
 import PersistentHistory
 import PersistentStore
-import Subscriptions
 
 /// Observed requests that take long, which are read alone while the others move on.
 ///

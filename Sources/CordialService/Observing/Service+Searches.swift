@@ -6,7 +6,6 @@ import Logging
 import PersistentStore
 import ProtocolSchemas
 import Spotlight
-import Subscriptions
 
 /// Observed searches, which have other results when the index has advanced.
 extension Service {

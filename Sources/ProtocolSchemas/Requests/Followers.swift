@@ -55,7 +55,7 @@ private let positionResult = Schema.object([
 
 /// Reads the name of a follower.
 private func followerName(_ params: Params) throws(RPCError) -> String {
-  let name = params.string("name") ?? ""
+  let name = try params.text("name")
   guard (1...200).contains(name.utf8.count), !name.utf8.contains(0) else {
     throw RPCError(.invalidParams, "A follower's name has 1 to 200 bytes, none of them 0")
   }
@@ -106,7 +106,7 @@ package struct AcknowledgeCall: Call {
 
   package init(_ params: Params) throws(RPCError) {
     name = try followerName(params)
-    token = params.string("token") ?? ""
+    token = try params.text("token")
   }
 }
 

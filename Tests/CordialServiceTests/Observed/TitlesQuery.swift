@@ -4,7 +4,6 @@ import JSON
 import ObjectModel
 import PersistentStore
 import ProtocolSchemas
-import Subscriptions
 
 /// A kind of live query that the service does not have: how many tasks have each title.
 struct TitlesQuery: LiveQuery {

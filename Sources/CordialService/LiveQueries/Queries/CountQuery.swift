@@ -3,7 +3,6 @@ import JSON
 import ObjectModel
 import PersistentStore
 import ProtocolSchemas
-import Subscriptions
 
 /// The number of the objects of a fetch.
 struct CountQuery: LiveQuery {

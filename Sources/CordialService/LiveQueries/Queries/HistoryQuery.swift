@@ -3,7 +3,6 @@ import JSON
 import PersistentHistory
 import PersistentStore
 import ProtocolSchemas
-import Subscriptions
 
 /// The commits that pass filters.
 struct HistoryQuery: LiveQuery {

@@ -3,7 +3,6 @@ package import ObjectModel
 import PersistentHistory
 package import PersistentStore
 import ProtocolSchemas
-package import Subscriptions
 
 /// One kind of observed request, compiled for the model of a store: what its result depends on, and
 /// how the result is read, brought to a later snapshot, compared and written.

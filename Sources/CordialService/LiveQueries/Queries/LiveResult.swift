@@ -2,7 +2,6 @@ package import CordialValues
 import ObjectModel
 package import PersistentStore
 import ProtocolSchemas
-package import Subscriptions
 
 /// What a kind of live query keeps of its result, as far as updates need it.
 ///

@@ -3,7 +3,6 @@ import JSON
 import ObjectModel
 import PersistentStore
 import ProtocolSchemas
-import Subscriptions
 
 /// Objects by their IDs.
 struct ObjectsQuery: LiveQuery {

@@ -3,7 +3,6 @@ import JSON
 import ObjectModel
 import PersistentStore
 import ProtocolSchemas
-import Subscriptions
 
 /// The updates of the rows of a fetch.
 extension RowsQuery {

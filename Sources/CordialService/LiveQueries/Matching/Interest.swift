@@ -1,14 +1,3 @@
-// Subscriptions: the effect of changes on observed requests. Pure functions from (requests, change
-// set, rows) to verdicts and differences.
-//
-// Must not know: SQL, JSON, sockets, tasks, the time.
-//
-// What always holds:
-// 1. A change that can alter a result is never judged `unaffected`.
-// 2. Removing by descending old offset, then inserting by ascending new offset, turns the old
-//    sequence into the new one.
-// 3. Same input, same output.
-
 package import CordialValues
 package import ObjectModel
 

@@ -1,4 +1,4 @@
-import Subscriptions
+import CordialService
 import TestSeeds
 import Testing
 

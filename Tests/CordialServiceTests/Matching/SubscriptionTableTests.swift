@@ -1,6 +1,6 @@
+import CordialService
 import CordialValues
 import ObjectModel
-import Subscriptions
 import TestSeeds
 import Testing
 

@@ -1,5 +1,5 @@
+import CordialService
 import CordialValues
-import Subscriptions
 import TestSeeds
 import Testing
 
