@@ -102,7 +102,7 @@ let package = Package(
       "JSONRPC",
       uses: ["JSON", .product(name: "DequeModule", package: "swift-collections")]
     ),
-    .module("CordialProtocol", uses: ["JSONRPC"]),
+    .module("CordialProtocol", uses: ["JSONRPC", "JSON"]),
     .module(
       "ProtocolSchemas",
       uses: ["CordialProtocol", "CordialValues", "JSONRPC", "JSON"]
@@ -118,7 +118,7 @@ let package = Package(
     ),
 
     .module("XcodeModel", uses: ["JSON"]),
-    .module("LiveTable", uses: ["JSON"]),
+    .module("LiveTable", uses: ["CordialProtocol", "JSON"]),
 
     // MARK: Where they join.
 

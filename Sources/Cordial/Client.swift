@@ -86,7 +86,7 @@ public final class Client: Sendable {
     try core.check(Value.self, request.selection)
     let result = try await core.call(.fetch, request.json)
     var values: [Value] = []
-    for object in result["objects"]?.array ?? [] {
+    for object in result[.objects]?.array ?? [] {
       do throws(ValueMismatch) {
         values.append(try ValueDecoder.decode(Value.self, from: object))
       } catch {
@@ -106,12 +106,12 @@ public final class Client: Sendable {
   ) async throws(ClientError) -> Int {
     if case .invalid(let mismatch) = request.selection { throw ClientError(mismatch) }
     var params = request.json.members ?? []
-    params.removeAll { ["select", "value", "sort", "sectionBy"].contains($0.name) }
+    params.removeAll { $0.isOne(of: .select, .value, .sort, .sectionBy) }
     let result = try await core.call(
       .fetch,
-      .object(params + [JSONMember("result", "count")])
+      .object(params + [JSONMember(.result, "count")])
     )
-    return Int(result["count"]?.integer ?? 0)
+    return Int(result[.count]?.integer ?? 0)
   }
 
   /// Fetches the value of an object.
@@ -128,9 +128,9 @@ public final class Client: Sendable {
     let request = FetchRequest<Value>()
     try core.check(Value.self)
     try core.check(id, of: Value.self)
-    let ids = JSONMember("ids", [.string(try id.wireText())])
+    let ids = JSONMember(.ids, [.string(try id.wireText())])
     let result = try await core.call(.fetch, .object([ids] + request.selection.members))
-    guard let object = result["objects"]?.array?.first, !object.isNull else { return nil }
+    guard let object = result[.objects]?.array?.first, !object.isNull else { return nil }
     do throws(ValueMismatch) {
       return try ValueDecoder.decode(type, from: object)
     } catch {

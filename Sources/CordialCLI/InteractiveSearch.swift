@@ -72,14 +72,14 @@ struct InteractiveSearch {
     var running: Int64?
     func find() {
       // A search for fewer letters is of no use any more.
-      if let running { client.notify(.cancelRequest, ["id": .integer(running)]) }
+      if let running { client.notify(.cancelRequest, .object([.id: .integer(running)])) }
       search += 1
       let number = search
       guard !box.query.allSatisfy(\.isWhitespace) else {
         running = nil
         return box.show(answer: nil)
       }
-      let query = JSONMember("query", .string(box.query))
+      let query = JSONMember(.query, .string(box.query))
       running = client.start(.search, .object([query] + params)) {
         source.yield(.answer($0, search: number))
       }
@@ -96,7 +96,7 @@ struct InteractiveSearch {
           case .search: find()
           case .open(let id):
             let number = search
-            client.start(.fetch, ["ids": [.string(id)]]) {
+            client.start(.fetch, .object([.ids: [.string(id)]])) {
               source.yield(.object($0, id: id, search: number))
             }
           case .quit: return
@@ -110,8 +110,8 @@ struct InteractiveSearch {
         case .failure(let error): box.show(message: error.message)
         }
       case .object(.success(let answer), let id, search):
-        let object = answer["objects"]?.array?.first
-        box.show(object: id, object?["values"]?.members)
+        let object = answer[.objects]?.array?.first
+        box.show(object: id, object?[.values]?.members)
       case .object(.failure(let error), _, search): box.show(message: error.message)
       // The answer of an earlier search, and an object of its hits.
       case .answer, .object: continue

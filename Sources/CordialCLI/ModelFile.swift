@@ -1,3 +1,4 @@
+import CordialProtocol
 import JSON
 import ObjectModel
 import PersistentStore
@@ -64,7 +65,7 @@ enum ModelFile {
       let whole = try ModelDocument.model(from: document)
       guard let configuration else { return whole }
       let part = try ModelDocument.document(document, ofConfiguration: configuration)
-      let names = Set((part["entities"]?.array ?? []).compactMap { $0["name"]?.string })
+      let names = Set((part[.entities]?.array ?? []).compactMap { $0[.name]?.string })
       return try ModelDocument.model(
         from: part,
         excludedEntities: Set(whole.entities.map(\.name)).subtracting(names)

@@ -165,9 +165,9 @@ extension ClientConnection {
         return
       } catch {
         let status = try await call(.indexStatus, [:])
-        let isBusy = ["catchingUp", "rebuilding"].contains(status["state"]?.string)
+        let isBusy = ["catchingUp", "rebuilding"].contains(status[.state]?.string)
         guard isBusy, attempt < Self.catchUpMax else { throw error }
-        if let activity = status["activity"]?.string {
+        if let activity = status[.activity]?.string {
           Terminal.note("Waiting for the index, \(activity)\n")
         }
       }

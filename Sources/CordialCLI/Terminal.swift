@@ -1,3 +1,4 @@
+import CordialProtocol
 import Glibc
 import JSON
 import LiveTable
@@ -106,10 +107,10 @@ enum Terminal {
     var names: [String] = []
     let lines = objects.map { object -> [JSONMember] in
       // A row of values has no ID. An object has its values in the member `values`.
-      guard let id = object["id"], let values = object["values"]?.members else {
+      guard let id = object[.id], let values = object[.values]?.members else {
         return object.members ?? []
       }
-      return [JSONMember("id", id)] + values
+      return [JSONMember(.id, id)] + values
     }
     for member in lines.joined() where !names.contains(member.name) { names.append(member.name) }
     var rows = [names.map { CellText.text(.string($0)) }]

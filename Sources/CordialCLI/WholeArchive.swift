@@ -20,7 +20,7 @@ enum WholeArchive {
     let copy = StoreContainer(path: folder.path("copy"))
     defer { copy.remove() }
     // Clients continue to write while the backup is printed.
-    _ = try await client.call(.backupStore, ["path": .string(copy.path)])
+    _ = try await client.call(.backupStore, .object([.path: .string(copy.path)]))
     try Archive.run(model, { add in try StoreDump.write(copy, add) }, write)
   }
 

@@ -69,7 +69,7 @@ package struct HeldConnection {
     case StatusCall.method.name: answer(request, status())
     case DiscoverCall.method.name: answer(request, OpenRPC.document)
     default:
-      let token = request.params["workDoneToken"].flatMap { $0.isNull ? nil : $0 }
+      let token = request.params[.workDoneToken].flatMap { $0.isNull ? nil : $0 }
       held.append(
         Held(
           request: request,
@@ -132,10 +132,10 @@ package struct HeldConnection {
   /// Fails the requests whose time is over.
   package mutating func expire(at time: Int64, _ progress: MigrationProgress?) {
     var data: [JSONMember] = [
-      JSONMember("code", .string(ErrorName.storeBusy.rawValue)),
-      JSONMember("hint", "status shows the progress; a request with a workDoneToken waits"),
+      JSONMember(.code, .string(ErrorName.storeBusy.rawValue)),
+      JSONMember(.hint, "status shows the progress; a request with a workDoneToken waits"),
     ]
-    if let progress { data.append(JSONMember("migrating", progress.json)) }
+    if let progress { data.append(JSONMember(.migrating, progress.json)) }
     let error = RPCError(
       code: ErrorName.storeBusy.code,
       message: "The store is being migrated",

@@ -1,3 +1,4 @@
+import CordialProtocol
 package import CordialService
 import JSON
 package import JSONRPC
@@ -96,13 +97,13 @@ package final class MigrationGate: ByteChannelOwner {
   /// The result of `status` during the migration.
   private func status(_ progress: MigrationProgress?, connectionCount: Int) -> JSONValue {
     var members: [JSONMember] = [
-      JSONMember("state", "migrating"),
-      JSONMember("store", ["path": .string(storePath)]),
-      JSONMember("connections", .integer(Int64(connectionCount))),
-      JSONMember("subscriptions", 0), JSONMember("followers", []), JSONMember("slowSorts", []),
-      JSONMember("unusedIndexes", []),
+      JSONMember(.state, "migrating"),
+      JSONMember(.store, .object([.path: .string(storePath)])),
+      JSONMember(.connections, .integer(Int64(connectionCount))),
+      JSONMember(.subscriptions, 0), JSONMember(.followers, []), JSONMember(.slowSorts, []),
+      JSONMember(.unusedIndexes, []),
     ]
-    if let progress { members.append(JSONMember("migrating", progress.json)) }
+    if let progress { members.append(JSONMember(.migrating, progress.json)) }
     return .object(members)
   }
 

@@ -1,3 +1,4 @@
+import CordialProtocol
 import JSON
 import JSONRPC
 import PersistentStore
@@ -8,31 +9,31 @@ extension MigrationProgress {
 
   /// The first value of a progress token.
   var begin: JSONValue {
-    [
-      "kind": "begin", "title": .string("Migrating \(from) to \(to)"),
-      "percentage": percentageJSON, "cancellable": false,
-    ]
+    .object([
+      .kind: "begin", .title: .string("Migrating \(from) to \(to)"),
+      .percentage: percentageJSON, .cancellable: false,
+    ])
   }
 
   /// The value of a progress token for the current step.
   var report: JSONValue {
-    ["kind": "report", "message": .string(title), "percentage": percentageJSON]
+    .object([.kind: "report", .message: .string(title), .percentage: percentageJSON])
   }
 
   /// The last value of a progress token.
-  static let end: JSONValue = ["kind": "end"]
+  static let end: JSONValue = .object([.kind: "end"])
 
   /// Returns the message for a value of a progress token.
   static func notification(_ token: JSONValue, _ value: JSONValue) -> [UInt8] {
-    let params: JSONValue = ["token": token, "value": value]
+    let params: JSONValue = .object([.token: token, .value: value])
     return MessageWriter.notification("$/progress", Array(params.text.utf8))
   }
 
   /// The member `migrating` of `status` and of errors.
   var json: JSONValue {
-    [
-      "from": .string(from), "to": .string(to), "title": .string(title),
-      "done": .integer(Int64(done)), "count": .integer(Int64(count)),
-    ]
+    .object([
+      .from: .string(from), .to: .string(to), .title: .string(title),
+      .done: .integer(Int64(done)), .count: .integer(Int64(count)),
+    ])
   }
 }

@@ -1,3 +1,4 @@
+import CordialProtocol
 import Glibc
 import JSON
 package import JSONRPC
@@ -70,7 +71,7 @@ package final class MigrationProgressReporter {
 
   private func readToken(_ frame: Span<UInt8>, _ framing: Framing) {
     do {
-      if let token = try JSONParser.parse(frame)["params"]?["workDoneToken"], !token.isNull {
+      if let token = try JSONParser.parse(frame)["params"]?[.workDoneToken], !token.isNull {
         progressClient = (token, framing)
       }
     } catch {

@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import DequeModule
 import JSON
@@ -16,10 +17,10 @@ struct Disconnections {
     let bytes: Int
 
     var json: JSONValue {
-      [
-        "connection": .integer(Int64(connection)), "reason": .string(reason),
-        "since": .string(DateText.text(since) ?? ""), "bytes": .integer(Int64(bytes)),
-      ]
+      .object([
+        .connection: .integer(Int64(connection)), .reason: .string(reason),
+        .since: .string(DateText.text(since) ?? ""), .bytes: .integer(Int64(bytes)),
+      ])
     }
   }
 

@@ -9,12 +9,12 @@ import Spotlight
 extension RPCError {
   /// Creates the wire error of a store error.
   package init(_ error: StoreError) {
-    var data: [JSONMember] = [JSONMember("code", .string(error.code.rawValue))]
-    if let hint = error.hint { data.append(JSONMember("hint", .string(hint.words))) }
+    var data: [JSONMember] = [JSONMember(.code, .string(error.code.rawValue))]
+    if let hint = error.hint { data.append(JSONMember(.hint, .string(hint.words))) }
     data += error.data
     if !error.problems.isEmpty {
       data.append(
-        JSONMember("problems", .array(error.problems.map { $0.json(code: $0.code.wireCode) }))
+        JSONMember(.problems, .array(error.problems.map { $0.json(code: $0.code.wireCode) }))
       )
     }
     self.init(code: error.code.wireCode, message: error.message, data: .object(data))
@@ -45,18 +45,18 @@ extension RPCError {
         code: ErrorName.storeBusy.code,
         message: error.message,
         data: .object(
-          [JSONMember("code", "storeBusy")]
-            + (error.advice.map { [JSONMember("hint", .string($0.words))] } ?? [])
+          [JSONMember(.code, "storeBusy")]
+            + (error.advice.map { [JSONMember(.hint, .string($0.words))] } ?? [])
         )
       )
     case .failed:
-      self.init(.internalError, error.message, data: ["code": "indexFailed"])
+      self.init(.internalError, error.message, data: .object([.code: "indexFailed"]))
     case .stopping: self.init(StoreError(.closed, error.message))
     case .expired:
       self.init(
         code: ErrorName.historyExpired.code,
         message: error.message,
-        data: ["code": "historyExpired", "hint": "index/status names the oldest commit"]
+        data: .object([.code: "historyExpired", .hint: "index/status names the oldest commit"])
       )
     }
   }

@@ -13,6 +13,7 @@
 //    sessions that it has changed, and then writes to the sinks. An event that a sink reports
 //    during a turn gets a turn of its own.
 
+import CordialProtocol
 import CordialValues
 import Interruptions
 import JSON
@@ -334,7 +335,7 @@ package actor Service {
       throw RPCError(
         .methodNotFound,
         "There is no method \(received.method.excerpt)",
-        data: ["hint": "rpc.discover lists all methods"]
+        data: .object([.hint: "rpc.discover lists all methods"])
       )
     }
     if let mismatch = store.mismatch, !method.traits.contains(.needsNoModel) {
@@ -398,7 +399,7 @@ extension Method {
   /// Returns the key of the search box whose earlier search a request ends; nil for every other
   /// request.
   fileprivate func searchKey(in params: JSONValue) -> String? {
-    guard traits.contains(.endsSearchOfKey), params["search"] != nil else { return nil }
-    return params["key"]?.string
+    guard traits.contains(.endsSearchOfKey), params[.search] != nil else { return nil }
+    return params[.key]?.string
   }
 }

@@ -32,12 +32,17 @@ package enum MessageWriter {
     return writer.bytes
   }
 
-  /// Returns a whole notification with params that are already JSON text.
-  package static func notification(_ method: String, _ params: [UInt8]) -> [UInt8] {
-    var writer = JSONWriter(reserving: params.count + 64)
+  /// Writes the beginning of a notification, up to its params.
+  package static func beginNotification(_ method: String, _ writer: inout JSONWriter) {
     writer.raw("{\"jsonrpc\":\"2.0\",\"method\":")
     writer.string(method)
     writer.raw(",\"params\":")
+  }
+
+  /// Returns a whole notification with params that are already JSON text.
+  package static func notification(_ method: String, _ params: [UInt8]) -> [UInt8] {
+    var writer = JSONWriter(reserving: params.count + 64)
+    beginNotification(method, &writer)
     writer.raw(params)
     writer.raw("}")
     return writer.bytes

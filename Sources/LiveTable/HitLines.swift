@@ -1,3 +1,4 @@
+import CordialProtocol
 package import JSON
 
 /// A hit of a search as a person reads it: its ID and title, and below them the part of a text that
@@ -13,15 +14,15 @@ package struct HitLines {
   ///   - idWidth: The number of columns of the longest ID.
   ///   - marks: What is written before and after each word of the query; nil for nothing.
   package init(_ hit: JSONValue, idWidth: Int, marks: (before: String, after: String)?) {
-    let id = CellText.text(hit["id"] ?? .null)
-    let title = hit["title"]?.string ?? ""
+    let id = CellText.text(hit[.id] ?? .null)
+    let title = hit[.title]?.string ?? ""
     let indent = String(repeating: " ", count: idWidth + 2)
     let head = CellText.fitted(id, to: max(idWidth, CellText.width(id))) + "  "
-    guard let snippet = hit["snippet"], let text = snippet["text"]?.string else {
+    guard let snippet = hit[.snippet], let text = snippet[.text]?.string else {
       lines = [head + CellText.marked(title, [], marks)]
       return
     }
-    let ranges = (snippet["highlights"]?.array ?? []).compactMap { pair -> Range<Int>? in
+    let ranges = (snippet[.highlights]?.array ?? []).compactMap { pair -> Range<Int>? in
       guard let start = pair.array?.first?.integer, let end = pair.array?.last?.integer,
         start <= end
       else { return nil }

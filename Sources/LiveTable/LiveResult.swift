@@ -8,6 +8,7 @@
 // 2. No line of a table is wider than the terminal.
 // 3. No line has a control character of a text: `CellText` shows it.
 
+import CordialProtocol
 package import JSON
 
 /// An observed result, with what its last update has changed.
@@ -50,7 +51,8 @@ package struct LiveResult: Sendable {
       rows.map { ($0.id, $0.values) },
       uniquingKeysWith: { first, _ in first }
     )
-    let rowsOfResult = ["objects", "ids", "rows", "hits"].compactMap { result[$0] }.first
+    let forms: [MemberName] = [.objects, .ids, .rows, .hits]
+    let rowsOfResult = forms.lazy.compactMap { result[$0] }.first
     let list = rowsOfResult?.array ?? []
     let old = rows
     rows = list.map { object in
@@ -66,7 +68,7 @@ package struct LiveResult: Sendable {
       row.mark = .removed
       return (offset, row)
     }
-    count = rowsOfResult == nil ? result["count"]?.integer : nil
+    count = rowsOfResult == nil ? result[.count]?.integer : nil
     setSections(result)
   }
 
@@ -74,19 +76,19 @@ package struct LiveResult: Sendable {
   package mutating func apply(_ update: JSONValue) {
     removed = []
     for index in rows.indices { rows[index].mark = nil }
-    if count != nil { count = update["count"]?.integer ?? count }
-    for removal in update["remove"]?.array ?? [] { remove(removal) }
-    for insertion in update["insert"]?.array ?? [] {
-      let offset = Int(insertion["offset"]?.integer ?? 0)
-      var row = Self.row(insertion["object"] ?? insertion["id"] ?? .null)
-      row.mark = insertion["movedFrom"] == nil ? .inserted : .changed
+    if count != nil { count = update[.count]?.integer ?? count }
+    for removal in update[.remove]?.array ?? [] { remove(removal) }
+    for insertion in update[.insert]?.array ?? [] {
+      let offset = Int(insertion[.offset]?.integer ?? 0)
+      var row = Self.row(insertion[.object] ?? insertion[.id] ?? .null)
+      row.mark = insertion[.movedFrom] == nil ? .inserted : .changed
       rows.insert(row, at: min(max(offset, 0), rows.count))
     }
-    for change in update["update"]?.array ?? [] {
-      guard let offset = change["offset"]?.integer, rows.indices.contains(Int(offset)) else {
+    for change in update[.update]?.array ?? [] {
+      guard let offset = change[.offset]?.integer, rows.indices.contains(Int(offset)) else {
         continue
       }
-      var row = Self.row(change["object"] ?? .null)
+      var row = Self.row(change[.object] ?? .null)
       row.mark = .changed
       rows[Int(offset)] = row
     }
@@ -94,35 +96,35 @@ package struct LiveResult: Sendable {
   }
 
   private mutating func remove(_ removal: JSONValue) {
-    guard let offset = removal["offset"]?.integer, rows.indices.contains(Int(offset)) else {
+    guard let offset = removal[.offset]?.integer, rows.indices.contains(Int(offset)) else {
       return
     }
     var row = rows.remove(at: Int(offset))
     // The removals come by descending offset, so that earlier ones are shown before later ones.
     for index in removed.indices { removed[index].offset -= 1 }
-    guard removal["movedTo"] == nil else { return }
+    guard removal[.movedTo] == nil else { return }
     row.mark = .removed
     removed.insert((Int(offset), row), at: 0)
   }
 
   private mutating func setSections(_ result: JSONValue) {
-    guard let list = result["sections"]?.array else { return }
+    guard let list = result[.sections]?.array else { return }
     sections = list.map { section in
       Section(
-        name: CellText.text(section["name"] ?? .null),
-        offset: Int(section["offset"]?.integer ?? 0),
-        count: Int(section["count"]?.integer ?? 0)
+        name: CellText.text(section[.name] ?? .null),
+        offset: Int(section[.offset]?.integer ?? 0),
+        count: Int(section[.count]?.integer ?? 0)
       )
     }
   }
 
   private static func row(_ object: JSONValue) -> Row {
-    if let id = object["id"]?.string, let title = object["title"] {
+    if let id = object[.id]?.string, let title = object[.title] {
       // A hit of a search: its score would change with every other document.
-      let selected = object["object"]?["values"]?.members ?? []
-      return Row(id: id, values: [JSONMember("title", title)] + selected)
+      let selected = object[.object]?[.values]?.members ?? []
+      return Row(id: id, values: [JSONMember(.title, title)] + selected)
     }
-    guard let id = object["id"]?.string, let values = object["values"]?.members else {
+    guard let id = object[.id]?.string, let values = object[.values]?.members else {
       return Row(id: object.string ?? "", values: object.members ?? [])
     }
     return Row(id: id, values: values)

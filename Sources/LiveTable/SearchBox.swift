@@ -1,3 +1,4 @@
+import CordialProtocol
 package import JSON
 
 /// A search as a person types: the query, the hits, and the object that is open.
@@ -32,7 +33,7 @@ package struct SearchBox: Sendable {
     self.query = query
   }
 
-  private var hits: [JSONValue] { answer?["hits"]?.array ?? [] }
+  private var hits: [JSONValue] { answer?[.hits]?.array ?? [] }
 
   /// Takes a key.
   ///
@@ -60,7 +61,7 @@ package struct SearchBox: Sendable {
     case .down: selected = max(min(selected + 1, hits.count - 1), 0)
     case .enter:
       guard hits.indices.contains(selected) else { return nil }
-      return hits[selected]["id"]?.string.map { .open(id: $0) }
+      return hits[selected][.id]?.string.map { .open(id: $0) }
     case .escape, .end: return .quit
     }
     guard query != before else { return nil }
@@ -111,7 +112,7 @@ package struct SearchBox: Sendable {
       }
       return (head + ([title] + values).prefix(rows)).prefix(height).map(\.self)
     }
-    let width = hits.map { CellText.width(CellText.text($0["id"] ?? .null)) }.max() ?? 0
+    let width = hits.map { CellText.width(CellText.text($0[.id] ?? .null)) }.max() ?? 0
     var lines: [Line] = []
     var first = 0
     for (index, hit) in hits.enumerated() {
@@ -127,19 +128,19 @@ package struct SearchBox: Sendable {
   private var summary: String {
     if opened != nil { return "Escape goes back to the hits" }
     guard let answer else { return "Type words; Enter opens an object, Escape ends" }
-    let total = answer["total"]?.integer ?? 0
-    let atLeast = answer["totalIsAtLeast"]?.bool == true ? "at least " : ""
+    let total = answer[.total]?.integer ?? 0
+    let atLeast = answer[.totalIsAtLeast]?.bool == true ? "at least " : ""
     guard total == 0 else {
-      let entities = (answer["facets"]?["entities"]?.members ?? []).map { member in
+      let entities = (answer[.facets]?[.entities]?.members ?? []).map { member in
         "\(VisibleText.line(member.name)) \(member.value.integer ?? 0)"
       }
       return "\(atLeast)\(total) found: \(entities.joined(separator: ", "))"
     }
-    let instead = (answer["instead"]?.members ?? []).map { word in
+    let instead = (answer[.instead]?.members ?? []).map { word in
       let nearest = (word.value.array ?? []).compactMap(\.string).joined(separator: ", ")
       return "instead of \(word.name): \(nearest)"
     }
-    let omit = (answer["omit"]?.members ?? []).map { word in
+    let omit = (answer[.omit]?.members ?? []).map { word in
       "without \(word.name): \(word.value.integer ?? 0)"
     }
     let reasons = (instead + omit).joined(separator: "; ")

@@ -61,7 +61,7 @@ package enum Archive {
     func end(_ objects: Int64) {
       write(
         JSONValue.object([
-          JSONMember("objects", .integer(objects)),
+          JSONMember(.objects, .integer(objects)),
           JSONMember("digest", .string(digest.hexadecimal)),
         ]).text
       )
@@ -107,13 +107,13 @@ package enum Archive {
     lines.add(["archive": .integer(versions.objects), "model": document])
     try await Exporter.run([], from: client, ofOneCommit: true) { object in
       let entity = Exporter.entity(object) ?? ""
-      let values = object["values"]?.members ?? []
+      let values = object[.values]?.members ?? []
       let members = model.entity(named: entity)?.expanded(values) ?? values
       let apart = members.filter { binary[entity]?.contains($0.name) == true && !$0.value.isNull }
       for member in apart { lines.add(["binary": member.value, "property": .string(member.name)]) }
       let names = Set(apart.map(\.name))
       let rest = members.filter { !names.contains($0.name) }
-      lines.add(["id": object["id"] ?? .null, "values": .object(rest.nested)])
+      lines.add(.object([.id: object[.id] ?? .null, .values: .object(rest.nested)]))
       count += 1
     }
     lines.end(count)
@@ -169,7 +169,7 @@ package enum Archive {
       throw cutOff
     }
     guard last.lowerBound > 0, let digest = end["digest"]?.string,
-      let count = end["objects"]?.integer
+      let count = end[.objects]?.integer
     else { throw cutOff }
     guard try digest == self.digest(of: file, upTo: last.lowerBound) else {
       throw PortingError(
@@ -197,7 +197,7 @@ package enum Archive {
     guard let head = try lines.next() else { throw otherForm }
     let first = try parsed(head)
     let form = first["archive"]?.integer
-    guard let model = first["model"], form == versions.objects || form == versions.history else {
+    guard let model = first[.model], form == versions.objects || form == versions.history else {
       throw otherForm
     }
     let contents = Contents(

@@ -128,7 +128,7 @@ extension Exporter {
       throw PortingError("The model has no entity \(name)")
     }
     let names = columns(of: entity)
-    write(CommaSeparated.record((["id"] + names).map { .string($0) }))
+    write(CommaSeparated.record(([MemberName.id.rawValue] + names).map { .string($0) }))
     let json = Set(
       names.indices.filter { index in
         if case .attribute(let attribute)? = entity.property(named: names[index]) {
@@ -139,9 +139,9 @@ extension Exporter {
       }.map { $0 + 1 }
     )
     try await export(entity, names, client) { object in
-      let values = names.map { object["values"]?[$0] ?? .null }
+      let values = names.map { object[.values]?[$0] ?? .null }
       write(
-        CommaSeparated.record([object["id"] ?? .null] + values, json: json, formulas: formulas)
+        CommaSeparated.record([object[.id] ?? .null] + values, json: json, formulas: formulas)
       )
     }
     return entity.relationships.filter(\.toMany).map(\.name)
@@ -212,11 +212,11 @@ extension Importer {
     _ header: [String],
     _ entity: EntityDescription
   ) throws -> JSONValue {
-    var members = [JSONMember("entity", .string(entity.name))]
+    var members = [JSONMember(.entity, .string(entity.name))]
     var values: [JSONMember] = []
     for (column, field) in zip(header, record.fields) {
       if column == "id" {
-        if !field.text.isEmpty { members.append(JSONMember("id", .string(field.text))) }
+        if !field.text.isEmpty { members.append(JSONMember(.id, .string(field.text))) }
         continue
       }
       guard case .attribute(let attribute)? = entity.property(named: column) else {
@@ -231,6 +231,6 @@ extension Importer {
       }
       values.append(JSONMember(column, value))
     }
-    return .object(members + [JSONMember("values", .object(values))])
+    return .object(members + [JSONMember(.values, .object(values))])
   }
 }

@@ -52,7 +52,7 @@ package enum Exporter {
   private static func nested(_ object: JSONValue) -> JSONValue {
     .object(
       (object.members ?? []).map { member in
-        guard member.name == "values", let values = member.value.members else { return member }
+        guard member.isOne(of: .values), let values = member.value.members else { return member }
         return JSONMember(member.name, .object(values.nested))
       }
     )
@@ -60,7 +60,7 @@ package enum Exporter {
 
   /// Returns the entity that a line names, by itself or in its ID.
   static func entity(_ line: JSONValue) -> String? {
-    line["entity"]?.string ?? line["id"]?.string.flatMap { entity(ofID: $0) }
+    line[.entity]?.string ?? line[.id]?.string.flatMap { entity(ofID: $0) }
   }
 
   /// Returns the entity of an ID, the text before the first slash; nil if that is empty.
@@ -83,26 +83,26 @@ package enum Exporter {
     var tokens: [JSONValue] = []
     while true {
       var params: [JSONMember] = [
-        JSONMember("entity", .string(entity.name)), JSONMember("subentities", false),
-        JSONMember("limit", .integer(Int64(portion))),
-        JSONMember("select", .array(properties.map { .string($0) })),
+        JSONMember(.entity, .string(entity.name)), JSONMember(.subentities, false),
+        JSONMember(.limit, .integer(Int64(portion))),
+        JSONMember(.select, .array(properties.map { .string($0) })),
       ]
       if let last {
-        params.append(JSONMember("predicate", "SELF > $last"))
-        params.append(JSONMember("arguments", ["last": .string(last)]))
+        params.append(JSONMember(.predicate, "SELF > $last"))
+        params.append(JSONMember(.arguments, .object([.last: .string(last)])))
       }
       let answer = try await client.call(.fetch, .object(params))
-      let objects = answer["objects"]?.array ?? []
-      let token = answer["token"] ?? .null
+      let objects = answer[.objects]?.array ?? []
+      let token = answer[.token] ?? .null
       if tokens.last != token { tokens.append(token) }
       for object in objects {
         write(
           .object([
-            JSONMember("id", object["id"] ?? .null), JSONMember("values", object["values"] ?? [:]),
+            JSONMember(.id, object[.id] ?? .null), JSONMember(.values, object[.values] ?? [:]),
           ])
         )
       }
-      guard objects.count == portion, let id = objects.last?["id"]?.string else { return tokens }
+      guard objects.count == portion, let id = objects.last?[.id]?.string else { return tokens }
       last = id
     }
   }

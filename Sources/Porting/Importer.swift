@@ -177,7 +177,7 @@ package struct Importer {
     insertBytes > 2 * ObjectLines.portionBytesMax || inserts.count >= 2 * batch
   }
 
-  private var pendingSave: JSONValue { ["insert": .array(inserts), "context": "import"] }
+  private var pendingSave: JSONValue { .object([.insert: .array(inserts), .context: "import"]) }
 
   /// Saves the pending inserts.
   private mutating func save() async throws {
@@ -279,7 +279,7 @@ package struct Importer {
     for (object, temporary) in zip(objects, temporaries) {
       let entity = Exporter.entity(object.object) ?? ""
       var values: [JSONMember] = []
-      for member in object.object["values"]?.members ?? [] {
+      for member in object.object[.values]?.members ?? [] {
         guard let kind = references.kind(entity, member.name) else {
           values.append(member)
           continue
@@ -288,7 +288,7 @@ package struct Importer {
           values.append(JSONMember(member.name, value))
         }
       }
-      inserts.append(["id": .string(temporary), "values": .object(values)])
+      inserts.append(.object([.id: .string(temporary), .values: .object(values)]))
       insertBytes += object.range.count
     }
   }
@@ -368,7 +368,7 @@ package struct Importer {
   /// Records the stored IDs of the objects of a save.
   private mutating func record(_ answer: JSONValue) throws {
     let ids = Dictionary(
-      (answer["ids"]?.members ?? []).map { ($0.name, $0.value.string ?? "") },
+      (answer[.ids]?.members ?? []).map { ($0.name, $0.value.string ?? "") },
       uniquingKeysWith: { first, _ in first }
     )
     for (id, temporary) in pending {
@@ -405,9 +405,9 @@ package struct Importer {
         guard parts.count > 3, let kind = Kind(rawValue: parts[2]) else { continue }
         let (object, property) = (parts[0], parts[1])
         guard let value = try value(kind, of: parts[3...]) else { continue }
-        if let known = byObject[object], var members = updates[known]["values"]?.members {
+        if let known = byObject[object], var members = updates[known][.values]?.members {
           members.append(JSONMember(property, value))
-          updates[known] = ["id": .string(object), "values": .object(members)]
+          updates[known] = .object([.id: .string(object), .values: .object(members)])
           continue
         }
         if updates.count >= batch || bytes > ObjectLines.portionBytesMax {
@@ -418,7 +418,7 @@ package struct Importer {
         }
         bytes += text.utf8.count
         byObject[object] = updates.count
-        updates.append(["id": .string(object), "values": [property: value]])
+        updates.append(.object([.id: .string(object), .values: [property: value]]))
       }
     }
     guard !updates.isEmpty else { return }
@@ -427,7 +427,7 @@ package struct Importer {
 
   private func save(_ updates: [JSONValue]) async throws {
     do {
-      _ = try await client.call(.save, ["update": .array(updates), "context": "import"])
+      _ = try await client.call(.save, .object([.update: .array(updates), .context: "import"]))
     } catch {
       throw PortingError(
         "The save of references to later lines failed; \(imported) objects are imported, some "

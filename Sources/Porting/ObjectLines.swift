@@ -1,3 +1,4 @@
+import CordialProtocol
 import JSON
 
 /// The objects of a file, one on each line, or those of an archive.
@@ -12,18 +13,16 @@ struct ObjectLines {
     let range: Range<Int>
     let object: JSONValue
 
-    var id: String? { object["id"]?.string }
-
-    /// The members of a line; a fetch returns the version too, which an import ignores.
-    private static let members: Set<String> = ["id", "entity", "values", "version"]
+    var id: String? { object[.id]?.string }
 
     /// Why the line is not an object to import, as the rest of a sentence; nil if it is one.
     var objection: String? {
       guard let members = object.members else { return "is not an object" }
-      if let unknown = members.first(where: { !Self.members.contains($0.name) }) {
+      if let unknown = members.first(where: { !$0.isOne(of: .id, .entity, .values, .version) }) {
+        // A fetch returns the version, too, which an import ignores.
         return "has the unknown member \(unknown.name); known members are id, entity and values"
       }
-      if let values = object["values"], !values.isNull, values.members == nil {
+      if let values = object[.values], !values.isNull, values.members == nil {
         return "has values that are not an object"
       }
       return Exporter.entity(object) == nil ? "has neither an id nor an entity" : nil
@@ -89,7 +88,7 @@ struct ObjectLines {
       bytes += line.bytes.count
       let start = first ?? line.offset
       let end = line.offset + line.bytes.count
-      if isArchive, let value = object["binary"], let property = object["property"]?.string {
+      if isArchive, let value = object["binary"], let property = object[.property]?.string {
         guard end - start <= InputLines.lineBytesMax else {
           throw PortingError("The object of line \(line.number) is too long")
         }
@@ -113,13 +112,13 @@ struct ObjectLines {
 
   /// Returns whether a line is the first or the last one of an archive.
   private static func isFrame(_ object: JSONValue) -> Bool {
-    object["archive"] != nil || object["objects"] != nil && object["digest"] != nil
+    object["archive"] != nil || object[.objects] != nil && object["digest"] != nil
   }
 
   private static func adding(_ values: [JSONMember], to object: JSONValue) -> JSONValue {
     guard !values.isEmpty else { return object }
-    return [
-      "id": object["id"] ?? .null, "values": .object((object["values"]?.members ?? []) + values),
-    ]
+    return .object([
+      .id: object[.id] ?? .null, .values: .object((object[.values]?.members ?? []) + values),
+    ])
   }
 }

@@ -1,3 +1,4 @@
+import CordialProtocol
 import JSON
 import ObjectModel
 
@@ -57,7 +58,7 @@ struct RequiredReferences {
     isKnown: (String) throws -> Bool
   ) throws -> [ObjectLines.Object] {
     let targets = (required[entity] ?? []).flatMap { name -> [String] in
-      let value = object.object["values"]?[name]
+      let value = object.object[.values]?[name]
       return value?.array?.compactMap(\.string) ?? [value?.string].compactMap { $0 }
     }
     guard let id = object.id else { return [object] }

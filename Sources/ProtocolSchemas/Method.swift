@@ -206,7 +206,8 @@ package struct Params: Sendable {
   }
 
   private static let taken: [String] = [
-    "timeoutSeconds", "workDoneToken", "partialResultToken", "_meta",
+    MemberName.timeoutSeconds.rawValue, MemberName.workDoneToken.rawValue, "partialResultToken",
+    "_meta",
   ]
 
   /// Returns the time limit that a client sends with a request.
@@ -221,7 +222,7 @@ package struct Params: Sendable {
     _ method: String
   ) throws(RPCError) -> Double? {
     let seconds: Double
-    switch params["timeoutSeconds"] {
+    switch params[.timeoutSeconds] {
     case nil, .null?: return nil
     case .integer(let whole)?: seconds = Double(whole)
     case .number(let number)?: seconds = number
@@ -236,17 +237,17 @@ package struct Params: Sendable {
   /// The number of params.
   package var count: Int { json.members?.count ?? 0 }
 
-  package subscript(name: String) -> JSONValue? { json[name] }
-  package func string(_ name: String) -> String? { json[name]?.string }
+  package subscript(name: MemberName) -> JSONValue? { json[name] }
+  package func string(_ name: MemberName) -> String? { json[name]?.string }
 
   /// Returns the text of a param that the method requires.
   ///
   /// - Throws: As `JSONValue.text(_:)`.
-  package func text(_ name: String) throws(RPCError) -> String { try json.text(name) }
+  package func text(_ name: MemberName) throws(RPCError) -> String { try json.text(name) }
 
-  package func bool(_ name: String) -> Bool { json[name]?.bool ?? false }
-  package func int(_ name: String) -> Int? { json[name]?.integer.map(Int.init) }
-  package func strings(_ name: String) -> [String]? { json[name]?.array?.compactMap(\.string) }
+  package func bool(_ name: MemberName) -> Bool { json[name]?.bool ?? false }
+  package func int(_ name: MemberName) -> Int? { json[name]?.integer.map(Int.init) }
+  package func strings(_ name: MemberName) -> [String]? { json[name]?.array?.compactMap(\.string) }
 }
 
 extension JSONValue {
@@ -254,9 +255,12 @@ extension JSONValue {
   ///
   /// - Throws: `RPCError` with the code `internalError` where the schema requires no such text, so
   ///   that the request was accepted without it.
-  func text(_ name: String) throws(RPCError) -> String {
+  func text(_ name: MemberName) throws(RPCError) -> String {
     guard let text = self[name]?.string else {
-      throw RPCError(.internalError, "The schema of the request requires no text in \(name)")
+      throw RPCError(
+        .internalError,
+        "The schema of the request requires no text in \(name.rawValue)"
+      )
     }
     return text
   }

@@ -8,6 +8,7 @@
 // 2. An unknown param is refused, because a request without it would be another request.
 // 3. Every row of the table has an example that satisfies the row's own schema.
 
+package import CordialProtocol
 package import JSON
 
 /// The shape of a value on the wire.
@@ -43,12 +44,12 @@ package struct Field: Sendable {
   package let isRequired: Bool
   package let summary: String
 
-  package static func required(_ name: String, _ schema: Schema, _ summary: String) -> Field {
-    Field(name: name, schema: schema, isRequired: true, summary: summary)
+  package static func required(_ name: MemberName, _ schema: Schema, _ summary: String) -> Field {
+    Field(name: name.rawValue, schema: schema, isRequired: true, summary: summary)
   }
 
-  package static func optional(_ name: String, _ schema: Schema, _ summary: String) -> Field {
-    Field(name: name, schema: schema, isRequired: false, summary: summary)
+  package static func optional(_ name: MemberName, _ schema: Schema, _ summary: String) -> Field {
+    Field(name: name.rawValue, schema: schema, isRequired: false, summary: summary)
   }
 }
 

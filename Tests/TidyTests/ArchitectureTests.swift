@@ -122,6 +122,58 @@ private struct ModuleRow {
   }
 }
 
+@Suite struct `The names of the wire` {
+  private static let modules = [
+    "Cordial", "CordialCLI", "CordialEmbedded", "CordialService", "LiveTable", "Porting",
+    "ProtocolSchemas",
+  ]
+
+  /// Files of other formats, which have members of the same names.
+  private static let otherFormats = [
+    "Cordial/Drafts/DraftedModel.swift": "model files",
+    "Cordial/Drafts/ModelDraft.swift": "model files",
+    "Cordial/Values/ModelSchema.swift": "model files",
+    "CordialEmbedded/Mocks/MockModel.swift": "model files",
+    "CordialEmbedded/Mocks/MockScript.swift": "scripts of mocks",
+    "CordialEmbedded/Mocks/MockScript+Recording.swift": "recordings",
+    "CordialEmbedded/Mocks/Recorder.swift": "recordings",
+    "ProtocolSchemas/OpenRPC.swift": "OpenRPC documents",
+    "ProtocolSchemas/Schema.swift": "JSON Schema",
+    "ProtocolSchemas/ExampleResults.swift": "recorded results",
+  ]
+
+  @Test func `are literals in one file only`() throws {
+    let file = try #require(TextFile(path: "Sources/CordialProtocol/MemberName.swift"))
+    let names = Set(
+      file.code.filter { $0.hasPrefix("  case ") }.flatMap { line in
+        line.dropFirst(7).split(separator: ",").map { $0.filter { $0.isLetter } }
+      }
+    )
+    #expect(names.count > 190)
+    // A name in a subscript, as the name of a member, or in text that is written as it is.
+    let literal =
+      #/
+      [\w)\]?]\["(\w+)"\] | JSONMember\(\s*"(\w+)" | \w\.raw\(.*\\"(\w+)\\":
+      | \.name\ [!=]=\ "(\w+)"
+      /#
+    var exceptions: Set<String> = []
+    for file in Repository.sources {
+      guard let module = file.module, Self.modules.contains(module) else { continue }
+      for (index, line) in file.lines.enumerated() {
+        for match in line.matches(of: literal) {
+          let name = String(match.1 ?? match.2 ?? match.3 ?? match.4 ?? "")
+          guard names.contains(name) else { continue }
+          let path = String(file.path.dropFirst("Sources/".count))
+          exceptions.insert(path)
+          #expect(Self.otherFormats[path] != nil, "\(path):\(index + 1): write .\(name)")
+        }
+      }
+    }
+    #expect(exceptions.isSubset(of: Self.otherFormats.keys))
+    #expect(exceptions.count > 5)
+  }
+}
+
 /// The tasks for which the documentation lists every file to edit.
 @Suite struct `Common changes` {
   /// Returns the files of `Sources` whose code contains a word.

@@ -33,7 +33,7 @@ enum Walls {
       "Interruptions", "SQLite", "FoundationEssentials", "Glibc", "Synchronization", "Dispatch",
     ],
     "JSONRPC": ["JSON", "DequeModule", "Synchronization"],
-    "CordialProtocol": ["JSONRPC"],
+    "CordialProtocol": ["JSONRPC", "JSON"],
     "ProtocolSchemas": ["CordialProtocol", "CordialValues", "JSONRPC", "JSON"],
     "XcodeModel": ["JSON", "Foundation", "FoundationXML"],
     "Transport": ["CPosix", "NIOCore", "NIOPosix", "DequeModule", "Glibc", "Synchronization"],
@@ -55,7 +55,7 @@ enum Walls {
       "ServiceLifecycle", "Synchronization", "Glibc",
     ],
     "Porting": ["Cordial", "CordialProtocol", "JSON", "ObjectModel", "SQLite"],
-    "LiveTable": ["JSON"],
+    "LiveTable": ["CordialProtocol", "JSON"],
     "CordialCLI": [
       "Cordial", "CordialEmbedded", "CordialService", "CordialProtocol", "JSON", "JSONRPC",
       "LiveTable", "ObjectModel", "PersistentStore", "Porting", "ProtocolSchemas",

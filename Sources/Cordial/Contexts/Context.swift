@@ -186,8 +186,8 @@ public final class Context: Observable {
     try client.core.check(Value.self, request.selection)
     let result = try await client.core.call(.fetch, request.json)
     var fetched: [ContextObject<Value>] = []
-    for json in result["objects"]?.array ?? [] {
-      guard let id = json["id"]?.string.flatMap({ WrappedID($0) }) else { continue }
+    for json in result[.objects]?.array ?? [] {
+      guard let id = json[.id]?.string.flatMap({ WrappedID($0) }) else { continue }
       let object = try registeredObject(Value.self, for: id) ?? ContextObject(id, in: self)
       try take(json, object)
       objects[id] = object
@@ -393,10 +393,10 @@ public final class Context: Observable {
     for group in groups.values {
       guard let first = group.first else { continue }
       let ids = group.map { JSONValue.string($0.id.description) }
-      let params = [JSONMember("ids", .array(ids))] + first.selection
+      let params = [JSONMember(.ids, .array(ids))] + first.selection
       let result = try await client.core.call(.fetch, .object(params))
       // A deleted object is null in its place.
-      for (object, json) in zip(group, result["objects"]?.array ?? []) { try take(json, object) }
+      for (object, json) in zip(group, result[.objects]?.array ?? []) { try take(json, object) }
     }
   }
 

@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import JSON
 import Synchronization
@@ -35,7 +36,7 @@ final class ContextFeed: Sendable {
 
   /// Observes the objects of one type, instead of those before.
   func observe(_ type: ObjectIdentifier, _ ids: [WrappedID], _ selection: [JSONMember]) {
-    let params = [JSONMember("ids", .array(ids.map { .string($0.description) }))] + selection
+    let params = [JSONMember(.ids, .array(ids.map { .string($0.description) }))] + selection
     let (number, isNew) = state.withLock { state in
       state.waiting.insert(type)
       if let number = state.subscriptions[type] { return (number, false) }
@@ -81,17 +82,17 @@ final class ContextFeed: Sendable {
       state.waiting.remove(type)
       switch event {
       case .result(let result, _):
-        for object in result["objects"]?.array ?? [] {
-          guard let id = object["id"]?.string.flatMap({ WrappedID($0) }) else { continue }
+        for object in result[.objects]?.array ?? [] {
+          guard let id = object[.id]?.string.flatMap({ WrappedID($0) }) else { continue }
           state.objects[id] = object
         }
-        for missing in result["missing"]?.members ?? [] {
+        for missing in result[.missing]?.members ?? [] {
           if let id = WrappedID(missing.name) { state.objects[id] = .null }
         }
       case .update(let update, _):
-        for change in update["objects"]?.array ?? [] {
-          guard let id = change["id"]?.string.flatMap({ WrappedID($0) }) else { continue }
-          state.objects[id] = change["object"] ?? .null
+        for change in update[.objects]?.array ?? [] {
+          guard let id = change[.id]?.string.flatMap({ WrappedID($0) }) else { continue }
+          state.objects[id] = change[.object] ?? .null
         }
       case .failure(let error): state.error = error
       }

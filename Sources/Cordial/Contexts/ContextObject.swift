@@ -1,3 +1,4 @@
+import CordialProtocol
 public import CordialValues
 import JSON
 public import Observation
@@ -180,7 +181,7 @@ extension ContextObject: RegisteredObject {
   func take(_ object: JSONValue) throws(ValueMismatch) {
     guard !object.isNull else { return mutate { $0.isGone = true } }
     let value = try ValueDecoder.decode(Value.self, from: object)
-    let version = object["version"]?.integer ?? 0
+    let version = object[.version]?.integer ?? 0
     // An older state arrives where a fetch has been faster than a subscription.
     guard version >= state.version else { return }
     var taken = state
@@ -314,7 +315,7 @@ enum ValueIdentity {
     let members = properties.map { JSONMember($0.key, $0.value) }
     return try ValueDecoder.decode(
       Value.self,
-      from: ["id": .string(id.description), "values": .object(members)]
+      from: .object([.id: .string(id.description), .values: .object(members)])
     )
   }
 }

@@ -37,7 +37,7 @@ extension Client {
     let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let failure = Mutex<ClientError?>(nil)
     let number = core.reserveSubscription()
-    let params = [JSONMember("history", .object([])), JSONMember("mode", "signal")]
+    let params = [JSONMember(.history, .object([])), JSONMember(.mode, "signal")]
     core.observe(number, params) { event in
       if case .failure(let error) = event { failure.withLock { $0 = error } }
       wake.yield()
@@ -72,8 +72,11 @@ extension Client {
   package func register(
     _ follower: some HistoryFollower
   ) async throws(ClientError) -> String {
-    let registered = try await core.call(.registerFollower, ["name": .string(follower.name)])
-    guard let token = registered["token"]?.string else {
+    let registered = try await core.call(
+      .registerFollower,
+      .object([.name: .string(follower.name)])
+    )
+    guard let token = registered[.token]?.string else {
       throw ClientError(code: .internalError, message: "The follower \(follower.name) has no token")
     }
     return token
@@ -86,19 +89,19 @@ extension Client {
     while true {
       let page = try await core.call(
         .history,
-        ["since": .string(position), "limit": .integer(Self.pageCount)]
+        .object([.since: .string(position), .limit: .integer(Self.pageCount)])
       )
-      for transaction in page["transactions"]?.array ?? [] {
+      for transaction in page[.transactions]?.array ?? [] {
         try Task.checkCancellation()
         let commit = try StoreCommit(transaction)
         try await follower.follow(commit)
         position = commit.token
       }
       if position != start {
-        let params: JSONValue = ["name": .string(follower.name), "token": .string(position)]
+        let params: JSONValue = .object([.name: .string(follower.name), .token: .string(position)])
         _ = try await core.call(.acknowledge, params)
       }
-      guard page["more"]?.bool == true else { return page["token"]?.string ?? position }
+      guard page[.more]?.bool == true else { return page[.token]?.string ?? position }
     }
   }
 

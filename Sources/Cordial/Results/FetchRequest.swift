@@ -1,3 +1,4 @@
+import CordialProtocol
 public import CordialValues
 import JSON
 
@@ -66,18 +67,18 @@ extension FetchRequest where Value: ObjectValue {
 
   /// The params of `fetch`.
   var json: JSONValue {
-    var members: [JSONMember] = [JSONMember("entity", .string(Value.entity))]
+    var members: [JSONMember] = [JSONMember(.entity, .string(Value.entity))]
     if let predicate {
-      members.append(JSONMember("predicate", .string(predicate.format)))
+      members.append(JSONMember(.predicate, .string(predicate.format)))
       if !predicate.arguments.isEmpty {
-        members.append(JSONMember("arguments", .array(predicate.arguments.map(\.json))))
+        members.append(JSONMember(.arguments, .array(predicate.arguments.map(\.json))))
       }
     }
-    if !sort.isEmpty { members.append(JSONMember("sort", .array(sort.map(JSONValue.string)))) }
-    if let sectionBy { members.append(JSONMember("sectionBy", .string(sectionBy))) }
-    if let limit { members.append(JSONMember("limit", .integer(Int64(limit)))) }
-    if offset > 0 { members.append(JSONMember("offset", .integer(Int64(offset)))) }
-    if !includesSubentities { members.append(JSONMember("subentities", false)) }
+    if !sort.isEmpty { members.append(JSONMember(.sort, .array(sort.map(JSONValue.string)))) }
+    if let sectionBy { members.append(JSONMember(.sectionBy, .string(sectionBy))) }
+    if let limit { members.append(JSONMember(.limit, .integer(Int64(limit)))) }
+    if offset > 0 { members.append(JSONMember(.offset, .integer(Int64(offset)))) }
+    if !includesSubentities { members.append(JSONMember(.subentities, false)) }
     return .object(members + selection.members)
   }
 

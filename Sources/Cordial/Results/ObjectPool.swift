@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import JSON
 import Synchronization
@@ -192,13 +193,13 @@ final class ObjectPool<Value: BaseValue>: Sendable {
   }
 
   private func params(_ ids: [ObjectID]) -> [JSONMember] {
-    [JSONMember("ids", .array(ids.map { .string($0.description) }))] + selection
+    [JSONMember(.ids, .array(ids.map { .string($0.description) }))] + selection
   }
 
   private func handle(_ event: SubscriptionEvent) {
     switch event {
     case .result(let result, _):
-      let objects = result["objects"]?.array ?? []
+      let objects = result[.objects]?.array ?? []
       let values = read(objects)
       let subscribed = state.withLock { state in
         state.loaded = values
@@ -206,7 +207,7 @@ final class ObjectPool<Value: BaseValue>: Sendable {
       }
       arrived(subscribed)
     case .update(let update, _):
-      arrived((update["objects"]?.array ?? []).compactMap { apply($0) })
+      arrived((update[.objects]?.array ?? []).compactMap { apply($0) })
     case .failure(let error):
       // The next request of objects makes another subscription.
       let number = state.withLock { state in
@@ -226,8 +227,8 @@ final class ObjectPool<Value: BaseValue>: Sendable {
 
   /// Takes a change of an object, and returns the object's ID.
   private func apply(_ change: JSONValue) -> ObjectID? {
-    guard let id = change["id"]?.string.flatMap({ ObjectID($0) }) else { return nil }
-    let loaded = change["object"].flatMap { $0.isNull ? nil : read($0) }
+    guard let id = change[.id]?.string.flatMap({ ObjectID($0) }) else { return nil }
+    let loaded = change[.object].flatMap { $0.isNull ? nil : read($0) }
     state.withLock { $0.loaded[id] = loaded }
     return id
   }
@@ -265,7 +266,7 @@ final class ObjectPool<Value: BaseValue>: Sendable {
   private func read(_ objects: [JSONValue]) -> [ObjectID: Loaded] {
     var values: [ObjectID: Loaded] = [:]
     for object in objects {
-      guard let id = object["id"]?.string.flatMap({ ObjectID($0) }) else { continue }
+      guard let id = object[.id]?.string.flatMap({ ObjectID($0) }) else { continue }
       values[id] = read(object)
     }
     return values
@@ -275,7 +276,7 @@ final class ObjectPool<Value: BaseValue>: Sendable {
   /// reported.
   private func read(_ object: JSONValue) -> Loaded? {
     do throws(ValueMismatch) {
-      return Loaded(value: try decode(object), version: object["version"]?.integer ?? 0)
+      return Loaded(value: try decode(object), version: object[.version]?.integer ?? 0)
     } catch {
       report(ClientError(error))
       return nil

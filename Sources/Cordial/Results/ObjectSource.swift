@@ -1,3 +1,4 @@
+import CordialProtocol
 public import CordialValues
 import JSON
 import Synchronization
@@ -63,8 +64,8 @@ public struct ObjectSource<Value: BaseValue>: Sendable {
     }
     let sequence = ResultSequence(pool, port)
     let params: [JSONMember] = [
-      JSONMember("fetch", prepared.fetch), JSONMember("mode", "ids"),
-      JSONMember("first", .integer(Int64(Self.firstCount))),
+      JSONMember(.fetch, prepared.fetch), JSONMember(.mode, "ids"),
+      JSONMember(.first, .integer(Int64(Self.firstCount))),
     ]
     let number = client.core.reserveSubscription()
     client.core.observe(number, params) { sequence.handle($0) }
@@ -115,22 +116,22 @@ private final class ResultSequence<Value: BaseValue>: Sendable {
     do throws(ClientError) {
       switch event {
       case .result(let result, let token):
-        let list = try IdentifierList(result["ids"]?.array ?? [])
-        let sections = try ResultSection.list(result["sections"] ?? .null, count: list.count)
+        let list = try IdentifierList(result[.ids]?.array ?? [])
+        let sections = try ResultSection.list(result[.sections] ?? .null, count: list.count)
         rows.withLock { $0 = (list, sections) }
         // The objects are readable before the rows are shown.
-        pool.begin(list, first: result["objects"]?.array ?? [], at: token)
+        pool.begin(list, first: result[.objects]?.array ?? [], at: token)
         port.set(ResultRows(.identifiers(list, pool, recent), sections: sections))
       case .update(let update, _):
-        let removed = (update["remove"]?.array ?? []).map { Int($0["offset"]?.integer ?? -1) }
+        let removed = (update[.remove]?.array ?? []).map { Int($0[.offset]?.integer ?? -1) }
         var inserted: [(offset: Int, id: ObjectID)] = []
-        for row in update["insert"]?.array ?? [] {
-          guard let id = row["id"]?.string.flatMap({ ObjectID($0) }) else {
+        for row in update[.insert]?.array ?? [] {
+          guard let id = row[.id]?.string.flatMap({ ObjectID($0) }) else {
             throw ClientError(code: .internalError, message: "An inserted row has no ID")
           }
-          inserted.append((Int(row["offset"]?.integer ?? -1), id))
+          inserted.append((Int(row[.offset]?.integer ?? -1), id))
         }
-        let changedSections = update["sections"]
+        let changedSections = update[.sections]
         guard !removed.isEmpty || !inserted.isEmpty || changedSections != nil else { return }
         // The list is taken out, so that it is changed in place.
         var (list, sections) = rows.withLock { rows in

@@ -1,3 +1,4 @@
+import CordialProtocol
 public import CordialValues
 import JSON
 
@@ -35,8 +36,8 @@ public struct ResultSection: Hashable, Sendable {
     var sections: [ResultSection] = []
     for element in json.array ?? [] {
       let offset = sections.last?.range.upperBound ?? 0
-      guard let name = element["name"].flatMap({ WireValue($0) }),
-        element["offset"]?.integer == Int64(offset), let length = element["count"]?.integer,
+      guard let name = element[.name].flatMap({ WireValue($0) }),
+        element[.offset]?.integer == Int64(offset), let length = element[.count]?.integer,
         length >= 0, length <= Int64(count - offset)
       else { throw Self.malformed }
       sections.append(ResultSection(name: name, range: offset..<offset + Int(length)))

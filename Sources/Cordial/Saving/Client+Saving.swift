@@ -24,10 +24,10 @@ extension Client {
     isDurable: Bool = true
   ) async throws(ClientError) -> SaveResult {
     var params = try changes.params()
-    params.append(JSONMember("mergePolicy", .string(mergePolicy.rawValue)))
-    params.append(JSONMember("transaction", .string("\(UUIDValue.next())")))
-    if let author { params.append(JSONMember("author", .string(author))) }
-    if !isDurable { params.append(JSONMember("durability", "normal")) }
+    params.append(JSONMember(.mergePolicy, .string(mergePolicy.rawValue)))
+    params.append(JSONMember(.transaction, .string("\(UUIDValue.next())")))
+    if let author { params.append(JSONMember(.author, .string(author))) }
+    if !isDurable { params.append(JSONMember(.durability, "normal")) }
     return try SaveResult(try await core.callRepeating(.save, .object(params)))
   }
 
@@ -67,12 +67,12 @@ extension Client {
     _ mergePolicy: MergePolicy
   ) async throws(ClientError) -> Int {
     var params = [
-      JSONMember("mergePolicy", .string(mergePolicy.rawValue)),
-      JSONMember("transaction", .string("\(UUIDValue.next())")),
+      JSONMember(.mergePolicy, .string(mergePolicy.rawValue)),
+      JSONMember(.transaction, .string("\(UUIDValue.next())")),
     ]
-    if let author { params.append(JSONMember("author", .string(author))) }
+    if let author { params.append(JSONMember(.author, .string(author))) }
     let result = try await core.callRepeating(method, .object(params))
-    return Int(result["undone"]?.integer ?? 0)
+    return Int(result[.undone]?.integer ?? 0)
   }
 }
 

@@ -1,3 +1,4 @@
+import CordialProtocol
 public import CordialValues
 import JSON
 
@@ -65,7 +66,7 @@ public struct SaveRequest: Sendable {
       )
     }
     let values = try StoredProperties(of: value).members
-    inserts.append(["id": .string(id), "values": .object(values)])
+    inserts.append(.object([.id: .string(id), .values: .object(values)]))
   }
 
   /// Changes the properties of an object in which two values differ.
@@ -94,9 +95,9 @@ public struct SaveRequest: Sendable {
     let base = try StoredProperties(of: value)
     let values = try StoredProperties(of: changed).changes(since: base, object: id)
     guard !values.isEmpty else { return }
-    var update = [JSONMember("id", .string(id))]
-    if let version, version > 0 { update.append(JSONMember("version", .integer(version))) }
-    update.append(JSONMember("values", .object(values)))
+    var update = [JSONMember(.id, .string(id))]
+    if let version, version > 0 { update.append(JSONMember(.version, .integer(version))) }
+    update.append(JSONMember(.values, .object(values)))
     updates.append(.object(update))
   }
 
@@ -108,7 +109,7 @@ public struct SaveRequest: Sendable {
   public mutating func delete(_ id: WrappedID, version: Int64? = nil) {
     do throws(ClientError) {
       let text = JSONValue.string(try id.wireText())
-      deletes.append(version.map { ["id": text, "version": .integer($0)] } ?? text)
+      deletes.append(version.map { .object([.id: text, .version: .integer($0)]) } ?? text)
     } catch {
       failure = error
     }

@@ -1,3 +1,4 @@
+import CordialProtocol
 public import CordialValues
 import JSON
 
@@ -14,22 +15,22 @@ public struct SaveResult: Sendable, Equatable {
 
   /// Reads the result of `save`.
   init(_ result: JSONValue) throws(ClientError) {
-    guard let token = result["token"]?.string else {
+    guard let token = result[.token]?.string else {
       throw ClientError(code: .valueMismatch, message: "The result of save has no token")
     }
     self.token = token
     var ids: [WrappedID: WrappedID] = [:]
-    for member in result["ids"]?.members ?? [] {
+    for member in result[.ids]?.members ?? [] {
       guard let temporary = WrappedID(member.name), let text = member.value.string,
         let id = WrappedID(text)
       else { continue }
       ids[temporary] = id
     }
     var (versions, stored): ([WrappedID: Int64], [WrappedID: [JSONMember]]) = ([:], [:])
-    for object in result["objects"]?.array ?? [] {
-      guard let id = object["id"]?.string.flatMap({ WrappedID($0) }) else { continue }
-      versions[id] = object["version"]?.integer
-      stored[id] = object["values"]?.members
+    for object in result[.objects]?.array ?? [] {
+      guard let id = object[.id]?.string.flatMap({ WrappedID($0) }) else { continue }
+      versions[id] = object[.version]?.integer
+      stored[id] = object[.values]?.members
     }
     (self.ids, self.versions, self.stored) = (ids, versions, stored)
   }

@@ -14,15 +14,15 @@ public struct SearchHit: Sendable, Equatable {
   public let highlights: [String: [Range<Int>]]
 
   init(_ json: JSONValue) throws(ClientError) {
-    guard let id = json["id"]?.string.flatMap({ WrappedID($0) }),
-      let score = json["score"].flatMap({ WireValue($0) }).flatMap({ Double(wireValue: $0) })
+    guard let id = json[.id]?.string.flatMap({ WrappedID($0) }),
+      let score = json[.score].flatMap({ WireValue($0) }).flatMap({ Double(wireValue: $0) })
     else {
       throw ClientError(code: .internalError, message: "A hit of a search has no object")
     }
     (self.id, self.score) = (id, score)
-    title = json["title"]?.string
+    title = json[.title]?.string
     var highlights: [String: [Range<Int>]] = [:]
-    for member in json["highlights"]?.members ?? [] {
+    for member in json[.highlights]?.members ?? [] {
       highlights[member.name] = (member.value.array ?? []).compactMap { range in
         guard let bounds = range.array?.compactMap(\.integer), bounds.count == 2,
           bounds[0] <= bounds[1]
@@ -50,17 +50,17 @@ public struct SearchResult: Sendable, Equatable {
   public let instead: [String: [String]]
 
   init(_ json: JSONValue) throws(ClientError) {
-    guard let token = json["token"]?.string, let total = json["total"]?.integer else {
+    guard let token = json[.token]?.string, let total = json[.total]?.integer else {
       throw ClientError(code: .internalError, message: "The result of a search has no total")
     }
     (self.token, self.total) = (token, Int(total))
-    totalIsAtLeast = json["totalIsAtLeast"] == true
+    totalIsAtLeast = json[.totalIsAtLeast] == true
     var hits: [SearchHit] = []
-    for hit in json["hits"]?.array ?? [] { hits.append(try SearchHit(hit)) }
+    for hit in json[.hits]?.array ?? [] { hits.append(try SearchHit(hit)) }
     self.hits = hits
-    missing = (json["missing"]?.array ?? []).compactMap(\.string)
+    missing = (json[.missing]?.array ?? []).compactMap(\.string)
     var instead: [String: [String]] = [:]
-    for member in json["instead"]?.members ?? [] {
+    for member in json[.instead]?.members ?? [] {
       instead[member.name] = (member.value.array ?? []).compactMap(\.string)
     }
     self.instead = instead
@@ -74,7 +74,7 @@ extension Client {
   /// - Returns: The hits, with the places of the query's words.
   /// - Throws: `ClientError`; `unknownEntity` for an entity that the model does not have.
   public func search(_ request: SearchRequest) async throws(ClientError) -> SearchResult {
-    let params = request.members + [JSONMember("highlight", true)]
+    let params = request.members + [JSONMember(.highlight, true)]
     return try SearchResult(try await core.call(.search, .object(params)))
   }
 
@@ -102,9 +102,9 @@ extension Client {
     request.entities = [type.entity]
     let result = try await core.call(.search, .object(request.members + selection.members))
     var values: [Value] = []
-    for hit in result["hits"]?.array ?? [] {
+    for hit in result[.hits]?.array ?? [] {
       // An object that was deleted meanwhile has no value.
-      guard let object = hit["object"], !object.isNull else { continue }
+      guard let object = hit[.object], !object.isNull else { continue }
       do throws(ValueMismatch) {
         values.append(try ValueDecoder.decode(type, from: object))
       } catch {
@@ -128,12 +128,12 @@ extension Client {
     limit: Int = 10
   ) async throws(ClientError) -> [String] {
     var params = [
-      JSONMember("query", .string(query)), JSONMember("limit", .integer(Int64(limit))),
+      JSONMember(.query, .string(query)), JSONMember(.limit, .integer(Int64(limit))),
     ]
     if let entities {
-      params.append(JSONMember("entities", .array(entities.map(JSONValue.string))))
+      params.append(JSONMember(.entities, .array(entities.map(JSONValue.string))))
     }
     let result = try await core.call(.suggest, .object(params))
-    return (result["suggestions"]?.array ?? []).compactMap { $0["text"]?.string }
+    return (result[.suggestions]?.array ?? []).compactMap { $0[.text]?.string }
   }
 }

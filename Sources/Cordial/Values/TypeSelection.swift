@@ -1,3 +1,4 @@
+import CordialProtocol
 import JSON
 
 /// What the service returns of each object, so that a type can be decoded.
@@ -38,12 +39,12 @@ enum TypeSelection: Equatable, Sendable {
 
   var members: [JSONMember] {
     switch self {
-    case .projection(let name): return [JSONMember("value", .string(name))]
+    case .projection(let name): return [JSONMember(.value, .string(name))]
     case .invalid: return []
     case .paths(let paths):
       let sorted = paths.sorted { $0.key < $1.key }
       let members = sorted.map { JSONMember($0.key, .string($0.value)) }
-      return [JSONMember("select", .object(members))]
+      return [JSONMember(.select, .object(members))]
     }
   }
 }

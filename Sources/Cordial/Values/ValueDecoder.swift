@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 package import JSON
 
@@ -14,9 +15,9 @@ package enum ValueDecoder {
     _ type: Value.Type,
     from object: JSONValue
   ) throws(ValueMismatch) -> Value {
-    let id = object["id"] ?? .null
+    let id = object[.id] ?? .null
     do {
-      return try Value(from: NodeDecoder(object["values"] ?? .object([]), id: id))
+      return try Value(from: NodeDecoder(object[.values] ?? .object([]), id: id))
     } catch {
       throw ValueMismatch(error, object: id.string ?? "")
     }

@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 package import JSON
 
@@ -46,7 +47,7 @@ package enum ValueEncoder {
     } catch {
       throw ClientError(error)
     }
-    for member in members where member.name != "id" { properties[member.name] = member.value }
+    for member in members where !member.isOne(of: .id) { properties[member.name] = member.value }
     return properties
   }
 }

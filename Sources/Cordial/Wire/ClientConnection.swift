@@ -95,7 +95,7 @@ package final class ClientConnection: Sendable {
         start(method, params, id: id) { continuation.resume(returning: $0) }
       }
     } onCancel: {
-      notify(.cancelRequest, ["id": .integer(id)])
+      notify(.cancelRequest, .object([.id: .integer(id)]))
     }
     return try outcome.get()
   }
@@ -183,15 +183,15 @@ package final class ClientConnection: Sendable {
       return close()
     }
     if let method = value["method"]?.string { return notified(method, value["params"] ?? .null) }
-    let error = value["error"].map { ClientError(wire: $0) }
-    if let error, value["id"]?.isNull != false {
+    let error = value[.error].map { ClientError(wire: $0) }
+    if let error, value[.id]?.isNull != false {
       // The service cannot tell which request it rejects, so every waiting call fails.
       return fail(with: error)
     }
-    guard let id = value["id"].flatMap(RequestID.init),
+    guard let id = value[.id].flatMap(RequestID.init),
       let completion = state.withLock({ $0.waiting.removeValue(forKey: id) })
     else { return }
-    completion(error.map(Outcome.failure) ?? .success(value["result"] ?? .null))
+    completion(error.map(Outcome.failure) ?? .success(value[.result] ?? .null))
   }
 
   /// Whether the connection has ended.

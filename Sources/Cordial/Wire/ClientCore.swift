@@ -162,7 +162,7 @@ final class ClientCore: Sendable {
     _ connection: ClientConnection
   ) async throws(ClientError) -> ModelSchema? {
     let service = try await connection.call(.initialize, [:])
-    let version = service["capabilities"]?["cordial"]?["protocolVersion"]?.integer
+    let version = service[.capabilities]?[.cordial]?[.protocolVersion]?.integer
     guard version == protocolVersion else {
       connection.close()
       let found = version.map { "version \($0) of the protocol" } ?? "another protocol"
@@ -270,7 +270,7 @@ final class ClientCore: Sendable {
 
   private static func unobserve(_ name: String, on connection: ClientConnection) {
     // The subscription also ends with the connection, so that no failure matters.
-    connection.start(.unobserve, ["subscription": .string(name)]) { _ in }
+    connection.start(.unobserve, .object([.subscription: .string(name)])) { _ in }
   }
 
   private func send(_ call: ClientSubscriptions.Call, on connection: ClientConnection) {

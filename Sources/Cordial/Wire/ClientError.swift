@@ -103,7 +103,7 @@ public struct ClientError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 
   /// Advice on how to correct the error, nil when the service gave none.
-  public var hint: String? { data["hint"]?.string }
+  public var hint: String? { data[.hint]?.string }
 
   /// The message, and the hint if there is one.
   public var description: String { hint.map { "\(message) (\($0))" } ?? message }

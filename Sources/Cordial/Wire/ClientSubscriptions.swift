@@ -1,3 +1,4 @@
+import CordialProtocol
 package import JSON
 
 /// What the service reports about one subscription.
@@ -42,12 +43,12 @@ package struct ClientSubscriptions {
     var position: String?
 
     /// Whether a search is observed.
-    var isSearch: Bool { params.contains { $0.name == "search" } }
+    var isSearch: Bool { params.contains { $0.isOne(of: .search) } }
 
     /// Takes the position that a result or an update has.
     mutating func move(to token: String, _ content: JSONValue?) {
       guard isSearch else { return position = token }
-      position = (content?["index"] ?? content?["token"])?.string ?? position
+      position = (content?[.index] ?? content?[.token])?.string ?? position
     }
   }
 
@@ -123,8 +124,8 @@ package struct ClientSubscriptions {
   }
 
   private static func call(_ number: Int, _ entry: Entry) -> Call {
-    var params = entry.params + [JSONMember("key", .string("\(number)"))]
-    if let position = entry.position { params.append(JSONMember("since", .string(position))) }
+    var params = entry.params + [JSONMember(.key, .string("\(number)"))]
+    if let position = entry.position { params.append(JSONMember(.since, .string(position))) }
     return Call(number: number, version: entry.version, params: .object(params))
   }
 
@@ -146,18 +147,18 @@ package struct ClientSubscriptions {
       entries[call.number]?.name = nil
       return (Delivery(handler: entry.handler, event: .failure(error)), nil)
     case .success(let response):
-      guard let name = response["subscription"]?.string, let token = response["token"]?.string
+      guard let name = response[.subscription]?.string, let token = response[.token]?.string
       else { return (nil, nil) }
       guard let entry = entries[call.number] else { return (nil, name) }
       entries[call.number]?.name = name
       numbers[name] = call.number
       guard entry.version == call.version else { return (nil, nil) }
-      entries[call.number]?.move(to: token, response["result"] ?? response["update"])
+      entries[call.number]?.move(to: token, response[.result] ?? response[.update])
       let event: SubscriptionEvent =
-        if let result = response["result"] {
+        if let result = response[.result] {
           .result(result, token: token)
         } else {
-          .update(response["update"] ?? .object([]), token: token)
+          .update(response[.update] ?? .object([]), token: token)
         }
       return (Delivery(handler: entry.handler, event: event), nil)
     }
@@ -167,32 +168,32 @@ package struct ClientSubscriptions {
   ///
   /// - Returns: The deliveries in the order of the updates; none before the last part.
   package mutating func handle(changes: JSONValue) -> [Delivery] {
-    for update in changes["updates"]?.array ?? [] {
-      guard let name = update["subscription"]?.string else { continue }
+    for update in changes[.updates]?.array ?? [] {
+      guard let name = update[.subscription]?.string else { continue }
       if let index = parts.firstIndex(where: { $0.name == name }) {
         parts[index].update = parts[index].update.joined(with: update)
       } else {
         parts.append((name, update))
       }
     }
-    guard changes["more"]?.bool != true, let token = changes["token"]?.string else { return [] }
+    guard changes[.more]?.bool != true, let token = changes[.token]?.string else { return [] }
     let updates = parts
     parts = []
     for number in numbers.values { entries[number]?.move(to: token, nil) }
     for (name, update) in updates {
       if let number = numbers[name] {
-        entries[number]?.move(to: token, update["result"] ?? update)
+        entries[number]?.move(to: token, update[.result] ?? update)
       }
     }
     return updates.compactMap { name, update in
       guard let number = numbers[name], let entry = entries[number] else { return nil }
-      if let error = update["error"] {
+      if let error = update[.error] {
         numbers[name] = nil
         entries[number] = nil
         return Delivery(handler: entry.handler, event: .failure(ClientError(wire: error)))
       }
       let event: SubscriptionEvent =
-        if let result = update["result"] {
+        if let result = update[.result] {
           .result(result, token: token)
         } else {
           .update(update, token: token)
@@ -225,9 +226,9 @@ extension ClientError {
   /// Reads the error of a response or of a subscription.
   init(wire error: JSONValue) {
     self.init(
-      code: Code(rawValue: error["code"]?.integer.map(Int.init) ?? 0),
-      message: error["message"]?.string ?? "The service answered with an error",
-      data: error["data"] ?? .null
+      code: Code(rawValue: error[.code]?.integer.map(Int.init) ?? 0),
+      message: error[.message]?.string ?? "The service answered with an error",
+      data: error[.data] ?? .null
     )
   }
 }

@@ -28,20 +28,20 @@ struct Doctor: AsyncParsableCommand {
       let comparison = try await client.call(.verifyIndex, [:])
       let verification = try await client.call(.verifyStore, [:])
       var counts: [JSONMember] = []
-      for entity in try await client.call(.model, [:])["entities"]?.array ?? [] {
-        guard let name = entity["name"]?.string, entity["abstract"]?.bool != true else { continue }
+      for entity in try await client.call(.model, [:])[.entities]?.array ?? [] {
+        guard let name = entity[.name]?.string, entity["abstract"]?.bool != true else { continue }
         let answer = try await client.call(
           .fetch,
-          ["entity": .string(name), "result": "count", "subentities": false]
+          .object([.entity: .string(name), .result: "count", .subentities: false])
         )
-        counts.append(JSONMember(name, answer["count"] ?? 0))
+        counts.append(JSONMember(name, answer[.count] ?? 0))
       }
       let index = try await client.call(.indexStatus, [:])
       return DoctorReport(
         status: try await client.call(.status, [:]),
         counts: .object(counts),
         store: verification,
-        index: .object((comparison.members ?? []) + [JSONMember("bytes", index["bytes"] ?? 0)]),
+        index: .object((comparison.members ?? []) + [JSONMember(.bytes, index[.bytes] ?? 0)]),
         isOfService: isSocket
       )
     }
@@ -75,37 +75,37 @@ struct DoctorReport: Sendable {
 
   /// The problems that were found, a sentence for each.
   var problems: [String] {
-    (store["problems"]?.array ?? []).compactMap { $0["message"]?.string }
-      + (index["differences"]?.array ?? []).map { difference in
-        "the index and the store differ in \(difference["id"]?.string ?? ""): "
-          + (difference["what"]?.string ?? "")
+    (store[.problems]?.array ?? []).compactMap { $0[.message]?.string }
+      + (index[.differences]?.array ?? []).map { difference in
+        "the index and the store differ in \(difference[.id]?.string ?? ""): "
+          + (difference[.what]?.string ?? "")
       }
   }
 
   /// What other programs added to the store's file.
   private var foreign: [String] {
-    (store["foreign"]?.array ?? []).map { part in
-      "the \(part["what"]?.string ?? "") \(part["name"]?.text ?? "") of another program"
+    (store[.foreign]?.array ?? []).map { part in
+      "the \(part[.what]?.string ?? "") \(part[.name]?.text ?? "") of another program"
     }
   }
 
   /// The page for a person, a line for each element.
   var page: [String] {
-    var lines = section("Store", [status["store"]?["path"]?.string ?? "", sizes])
+    var lines = section("Store", [status[.store]?[.path]?.string ?? "", sizes])
     let largest = (counts.members ?? []).map { ($0.name, $0.value.integer ?? 0) }
     let width = largest.map { "\($0.1)".count }.max() ?? 0
     lines += section("Objects", largest.map { "\(padded("\($0.1)", width)) \($0.0)" })
     lines += section(
       "History",
       [
-        "at \(status["token"]?.string ?? "")",
-        "from \(status["history"]?["oldest"]?.string ?? "")",
+        "at \(status[.token]?.string ?? "")",
+        "from \(status[.history]?[.oldest]?.string ?? "")",
       ]
     )
-    lines += section("Followers", (status["followers"]?.array ?? []).map(follower))
-    lines += section("Sorts", (status["slowSorts"]?.array ?? []).map(sort))
+    lines += section("Followers", (status[.followers]?.array ?? []).map(follower))
+    lines += section("Sorts", (status[.slowSorts]?.array ?? []).map(sort))
     if isOfService {
-      lines += section("Indexes", (status["unusedIndexes"]?.array ?? []).map(index))
+      lines += section("Indexes", (status[.unusedIndexes]?.array ?? []).map(index))
     }
     lines += section("Foreign", foreign)
     lines += section("Wrong", problems)
@@ -113,29 +113,29 @@ struct DoctorReport: Sendable {
   }
 
   private var sizes: String {
-    let (bytes, indexBytes) = (status["store"]?["bytes"], index["bytes"])
-    return "\(store["checked"]?.integer ?? 0) objects, \(Self.size(bytes)), "
+    let (bytes, indexBytes) = (status[.store]?[.bytes], index[.bytes])
+    return "\(store[.checked]?.integer ?? 0) objects, \(Self.size(bytes)), "
       + "and \(Self.size(indexBytes)) for the index"
   }
 
   private func follower(_ follower: JSONValue) -> String {
-    let behind = follower["behind"]?.integer ?? 0
-    let hasExpired = follower["expired"] == true
+    let behind = follower[.behind]?.integer ?? 0
+    let hasExpired = follower[.expired] == true
     let kept = hasExpired ? ", expired" : ", which the history retains"
     let late = behind > 0 ? "\(behind) commits behind\(kept)" : "up to date"
-    return "\(follower["name"]?.string ?? ""): \(late)"
+    return "\(follower[.name]?.string ?? ""): \(late)"
   }
 
   private func sort(_ sort: JSONValue) -> String {
-    let keys = (sort["sort"]?.array ?? []).compactMap(\.string).joined(separator: ", ")
-    let time = Double(sort["microsecondsMax"]?.integer ?? 0) / 1000
-    return "\(sort["entity"]?.string ?? "") by \(keys) has no index: "
-      + "\(sort["count"]?.integer ?? 0) requests, up to \(time) ms"
+    let keys = (sort[.sort]?.array ?? []).compactMap(\.string).joined(separator: ", ")
+    let time = Double(sort[.microsecondsMax]?.integer ?? 0) / 1000
+    return "\(sort[.entity]?.string ?? "") by \(keys) has no index: "
+      + "\(sort[.count]?.integer ?? 0) requests, up to \(time) ms"
   }
 
   private func index(_ index: JSONValue) -> String {
-    let keys = (index["keys"]?.array ?? []).compactMap(\.string).joined(separator: ", ")
-    return "\(index["entity"]?.string ?? "") by \(keys): no request used it since the start"
+    let keys = (index[.keys]?.array ?? []).compactMap(\.string).joined(separator: ", ")
+    return "\(index[.entity]?.string ?? "") by \(keys): no request used it since the start"
   }
 
   /// Returns lines after a title; no lines without content.

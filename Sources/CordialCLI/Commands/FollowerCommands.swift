@@ -27,7 +27,7 @@ struct ListFollowers: AsyncParsableCommand {
 
   func run() async throws {
     let answer = try await storeArgument.with { try await $0.call(.listFollowers, [:]) }
-    Output.objects(answer["followers"]?.array ?? [])
+    Output.objects(answer[.followers]?.array ?? [])
   }
 }
 
@@ -47,13 +47,13 @@ struct RegisterFollower: AsyncParsableCommand {
   var since: String?
 
   func run() async throws {
-    var params = [JSONMember("name", .string(name))]
-    if let since { params.append(JSONMember("since", .string(since))) }
+    var params = [JSONMember(.name, .string(name))]
+    if let since { params.append(JSONMember(.since, .string(since))) }
     let call = params
     let answer = try await storeArgument.with {
       try await $0.call(.registerFollower, .object(call))
     }
-    Terminal.line(answer["token"]?.string ?? "")
+    Terminal.line(answer[.token]?.string ?? "")
   }
 }
 
@@ -73,11 +73,11 @@ struct AcknowledgeFollower: AsyncParsableCommand {
   var token: String
 
   func run() async throws {
-    let params: JSONValue = ["name": .string(name), "token": .string(token)]
+    let params: JSONValue = .object([.name: .string(name), .token: .string(token)])
     let answer = try await storeArgument.with {
       try await $0.call(.acknowledge, params)
     }
-    Terminal.line(answer["token"]?.string ?? "")
+    Terminal.line(answer[.token]?.string ?? "")
   }
 }
 
@@ -94,9 +94,9 @@ struct RemoveFollower: AsyncParsableCommand {
   var name: String
 
   func run() async throws {
-    let params: JSONValue = ["name": .string(name)]
+    let params: JSONValue = .object([.name: .string(name)])
     let answer = try await storeArgument.with { try await $0.call(.removeFollower, params) }
-    guard answer["removed"] == true else {
+    guard answer[.removed] == true else {
       throw InputError(message: "There is no follower \(name)")
     }
   }

@@ -53,7 +53,7 @@ struct ListHistory: AsyncParsableCommand {
   }
 
   private static func filter(_ author: String) -> JSONValue {
-    author.hasSuffix("*") ? ["prefix": .string(String(author.dropLast()))] : .string(author)
+    author.hasSuffix("*") ? .object([.prefix: .string(String(author.dropLast()))]) : .string(author)
   }
 
   /// The number of commits in one request.
@@ -65,16 +65,16 @@ struct ListHistory: AsyncParsableCommand {
     var position = since
     try await storeArgument.with { client in
       while left > 0 {
-        var params = [JSONMember("limit", .integer(Int64(min(left, Self.pageSize))))]
-        if let position { params.append(JSONMember("since", .string(position))) }
+        var params = [JSONMember(.limit, .integer(Int64(min(left, Self.pageSize))))]
+        if let position { params.append(JSONMember(.since, .string(position))) }
         if !entity.isEmpty {
-          params.append(JSONMember("entities", .array(entity.map { .string($0) })))
+          params.append(JSONMember(.entities, .array(entity.map { .string($0) })))
         }
         if !author.isEmpty {
-          params.append(JSONMember("authors", .array(author.map(Self.filter))))
+          params.append(JSONMember(.authors, .array(author.map(Self.filter))))
         }
         let answer = try await client.call(.history, .object(params))
-        for commit in answer["transactions"]?.array ?? [] {
+        for commit in answer[.transactions]?.array ?? [] {
           left -= 1
           guard let last else {
             Self.write(commit)
@@ -83,8 +83,8 @@ struct ListHistory: AsyncParsableCommand {
           shown.append(commit)
           if shown.count > last { shown.removeFirst() }
         }
-        position = answer["token"]?.string
-        if answer["more"] != true { break }
+        position = answer[.token]?.string
+        if answer[.more] != true { break }
       }
     }
     for commit in shown { Self.write(commit) }
@@ -93,15 +93,15 @@ struct ListHistory: AsyncParsableCommand {
   /// Prints a line of JSON for a program, several lines for a person.
   private static func write(_ commit: JSONValue) {
     guard Terminal.isOutput else { return Terminal.line(commit.text) }
-    let author = commit["author"]?.string ?? "no author"
-    let what = commit["context"]?.string.map { " (\($0))" } ?? ""
+    let author = commit[.author]?.string ?? "no author"
+    let what = commit[.context]?.string.map { " (\($0))" } ?? ""
     let line =
-      "\(commit["time"]?.string ?? "")  \(author)\(what)  \(commit["token"]?.string ?? "")"
+      "\(commit[.time]?.string ?? "")  \(author)\(what)  \(commit[.token]?.string ?? "")"
     Terminal.line(VisibleText.line(line))
-    for change in commit["changes"]?.array ?? [] {
-      let properties = (change["properties"]?.array ?? []).compactMap(\.string)
+    for change in commit[.changes]?.array ?? [] {
+      let properties = (change[.properties]?.array ?? []).compactMap(\.string)
       let line =
-        "  \(change["change"]?.string ?? "") \(change["id"]?.string ?? "")"
+        "  \(change[.change]?.string ?? "") \(change[.id]?.string ?? "")"
         + (properties.isEmpty ? "" : ": " + properties.joined(separator: ", "))
       Terminal.line(VisibleText.line(line))
     }
@@ -145,14 +145,15 @@ struct PurgeHistory: AsyncParsableCommand {
 
   func run() async throws {
     var keep: [JSONMember] = []
-    if let keepDays { keep.append(JSONMember("seconds", .integer(Int64(keepDays) * 86_400))) }
-    if let keepCommits { keep.append(JSONMember("transactions", .integer(Int64(keepCommits)))) }
-    if let keepBytes { keep.append(JSONMember("bytes", .integer(Int64(keepBytes)))) }
-    let params: JSONValue = before.map { ["before": .string($0)] } ?? ["keep": .object(keep)]
+    if let keepDays { keep.append(JSONMember(.seconds, .integer(Int64(keepDays) * 86_400))) }
+    if let keepCommits { keep.append(JSONMember(.transactions, .integer(Int64(keepCommits)))) }
+    if let keepBytes { keep.append(JSONMember(.bytes, .integer(Int64(keepBytes)))) }
+    let params: JSONValue =
+      before.map { .object([.before: .string($0)]) } ?? .object([.keep: .object(keep)])
     let answer = try await storeArgument.with { try await $0.call(.purgeHistory, params) }
     guard Terminal.isOutput else { return Terminal.line(answer.text) }
-    Terminal.line("Removed \(answer["transactions"]?.integer ?? 0) commits")
-    if let holder = answer["heldBy"]?.string {
+    Terminal.line("Removed \(answer[.transactions]?.integer ?? 0) commits")
+    if let holder = answer[.heldBy]?.string {
       Terminal.line("\(VisibleText.line(holder)) needs the others")
     }
   }

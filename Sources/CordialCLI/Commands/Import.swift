@@ -149,7 +149,7 @@ struct Import: AsyncParsableCommand {
         return
       } catch {
         // The index may need longer than the service's maximum wait.
-        let token = try await client.call(.indexStatus, [:])["token"] ?? .null
+        let token = try await client.call(.indexStatus, [:])[.token] ?? .null
         attemptsLeft = token == last ? attemptsLeft - 1 : Self.idleAttemptsMax
         guard error.code == .storeBusy, attemptsLeft > 0 else {
           throw InputError(

@@ -23,7 +23,7 @@ struct Backup: AsyncParsableCommand {
   func run() async throws {
     let path = Paths.absolute(folder)
     let answer = try await storeArgument.with {
-      try await $0.call(.backupStore, ["path": .string(path)])
+      try await $0.call(.backupStore, .object([.path: .string(path)]))
     }
     Terminal.line(answer.text)
   }

@@ -59,9 +59,9 @@ struct Fetch: AsyncParsableCommand {
   func run() async throws {
     if explain { return try explained() }
     let answer = try await storeArgument.with { try await $0.call(.fetch, .object(params)) }
-    if let number = answer["count"]?.integer { return Terminal.line("\(number)") }
-    Output.objects(answer["objects"]?.array ?? answer["rows"]?.array ?? [])
-    if let next = answer["next"]?.string, Terminal.isOutput {
+    if let number = answer[.count]?.integer { return Terminal.line("\(number)") }
+    Output.objects(answer[.objects]?.array ?? answer[.rows]?.array ?? [])
+    if let next = answer[.next]?.string, Terminal.isOutput {
       Terminal.note("There are more: --after \(next)\n")
     }
   }
@@ -93,25 +93,25 @@ struct Fetch: AsyncParsableCommand {
 
   /// The params of the fetch.
   private var params: [JSONMember] {
-    var params: [JSONMember] = [JSONMember("entity", .string(entity))]
-    if let predicate { params.append(JSONMember("predicate", .string(predicate))) }
-    if !sort.isEmpty { params.append(JSONMember("sort", .array(sort.map { .string($0) }))) }
-    if let limit { params.append(JSONMember("limit", .integer(Int64(limit)))) }
-    if let offset { params.append(JSONMember("offset", .integer(Int64(offset)))) }
+    var params: [JSONMember] = [JSONMember(.entity, .string(entity))]
+    if let predicate { params.append(JSONMember(.predicate, .string(predicate))) }
+    if !sort.isEmpty { params.append(JSONMember(.sort, .array(sort.map { .string($0) }))) }
+    if let limit { params.append(JSONMember(.limit, .integer(Int64(limit)))) }
+    if let offset { params.append(JSONMember(.offset, .integer(Int64(offset)))) }
     if let select {
       params.append(
-        JSONMember("select", .array(select.split(separator: ",").map { .string(String($0)) }))
+        JSONMember(.select, .array(select.split(separator: ",").map { .string(String($0)) }))
       )
     }
-    if let after { params.append(JSONMember("after", .string(after))) }
+    if let after { params.append(JSONMember(.after, .string(after))) }
     if let groupBy {
       params += [
-        JSONMember("groupBy", .array(groupBy.split(separator: ",").map { .string(String($0)) })),
-        JSONMember("result", "values"),
+        JSONMember(.groupBy, .array(groupBy.split(separator: ",").map { .string(String($0)) })),
+        JSONMember(.result, "values"),
       ]
     }
-    if let asOf { params.append(JSONMember("asOf", .string(asOf))) }
-    if count { params.append(JSONMember("result", "count")) }
+    if let asOf { params.append(JSONMember(.asOf, .string(asOf))) }
+    if count { params.append(JSONMember(.result, "count")) }
     return params
   }
 }
@@ -143,10 +143,10 @@ struct Get: AsyncParsableCommand {
 
   func run() async throws {
     let answer = try await storeArgument.with { client in
-      try await client.call(.fetch, ["ids": .array(ids.map { .string($0) })])
+      try await client.call(.fetch, .object([.ids: .array(ids.map { .string($0) })]))
     }
-    Output.objects((answer["objects"]?.array ?? []).filter { !$0.isNull })
-    let missing = answer["missing"]?.members ?? []
+    Output.objects((answer[.objects]?.array ?? []).filter { !$0.isNull })
+    let missing = answer[.missing]?.members ?? []
     for member in missing {
       let why = member.value.string == "deleted" ? "was deleted" : "is unknown"
       Terminal.complain("\(member.name) \(why)", hint: nil)

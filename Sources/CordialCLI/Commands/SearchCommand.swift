@@ -70,17 +70,17 @@ struct Search: AsyncParsableCommand {
 
   private var params: JSONValue {
     var members = [
-      JSONMember("query", .string(query.joined(separator: " "))),
-      JSONMember("limit", .integer(Int64(limit))), JSONMember("prefix", .bool(prefix)),
-      JSONMember("fuzzy", .bool(fuzzy)), JSONMember("highlight", true), JSONMember("snippet", true),
+      JSONMember(.query, .string(query.joined(separator: " "))),
+      JSONMember(.limit, .integer(Int64(limit))), JSONMember(.prefix, .bool(prefix)),
+      JSONMember(.fuzzy, .bool(fuzzy)), JSONMember(.highlight, true), JSONMember(.snippet, true),
     ]
-    if explain { members.append(JSONMember("explain", true)) }
-    if readings { members.append(JSONMember("readings", true)) }
+    if explain { members.append(JSONMember(.explain, true)) }
+    if readings { members.append(JSONMember(.readings, true)) }
     if !entity.isEmpty {
-      members.append(JSONMember("entities", .array(entity.map { .string($0) })))
+      members.append(JSONMember(.entities, .array(entity.map { .string($0) })))
     }
-    if let asOf { members.append(JSONMember("asOf", .string(asOf))) }
-    if let predicate { members.append(JSONMember("predicate", .string(predicate))) }
+    if let asOf { members.append(JSONMember(.asOf, .string(asOf))) }
+    if let predicate { members.append(JSONMember(.predicate, .string(predicate))) }
     return .object(members)
   }
 
@@ -93,22 +93,22 @@ struct Search: AsyncParsableCommand {
       try await client.catchUp()
       return try await client.call(.search, params)
     }
-    let hits = answer["hits"]?.array ?? []
+    let hits = answer[.hits]?.array ?? []
     guard Terminal.isOutput else {
       for hit in hits { Terminal.line(hit.text) }
       return
     }
-    let width = hits.map { CellText.width(CellText.text($0["id"] ?? .null)) }.max() ?? 0
+    let width = hits.map { CellText.width(CellText.text($0[.id] ?? .null)) }.max() ?? 0
     let marks = Terminal.hasColors ? ("\u{1B}[1;33m", "\u{1B}[0m") : nil
     for hit in hits {
       // The marks are sequences of the program; `HitLines` shows those of the texts.
       for line in HitLines(hit, idWidth: width, marks: marks).lines { Terminal.raw(line + "\n") }
-      for term in hit["explanation"]?.array ?? [] {
+      for term in hit[.explanation]?.array ?? [] {
         let indent = String(repeating: " ", count: width + 2)
-        let documents = term["frequency"]?.integer ?? 0
+        let documents = term[.frequency]?.integer ?? 0
         Terminal.line(
-          "\(indent)\(term["share"]?.text ?? "") for \(CellText.text(term["term"] ?? .null)), "
-            + "\(term["count"]?.integer ?? 0) times here, in \(documents) objects"
+          "\(indent)\(term[.share]?.text ?? "") for \(CellText.text(term[.term] ?? .null)), "
+            + "\(term[.count]?.integer ?? 0) times here, in \(documents) objects"
         )
       }
     }
@@ -117,10 +117,10 @@ struct Search: AsyncParsableCommand {
 
   private func searchInteractively() async throws {
     var members = (params.members ?? []).filter {
-      !["query", "prefix", "highlight"].contains($0.name)
+      !$0.isOne(of: .query, .prefix, .highlight)
     }
     // The last word is unfinished as long as the person types.
-    members += [JSONMember("prefix", true), JSONMember("facets", .object([]))]
+    members += [JSONMember(.prefix, true), JSONMember(.facets, .object([]))]
     let search = InteractiveSearch(
       store: storeArgument,
       query: query.joined(separator: " "),
@@ -131,13 +131,13 @@ struct Search: AsyncParsableCommand {
 
   private func printReason(_ id: String) async throws {
     let members = (params.members ?? []).filter {
-      ["query", "entities", "predicate", "prefix", "fuzzy", "readings", "asOf"].contains($0.name)
+      $0.isOne(of: .query, .entities, .predicate, .prefix, .fuzzy, .readings, .asOf)
     }
     let answer = try await storeArgument.with { client in
       try await client.catchUp()
       return try await client.call(
         .explainSearch,
-        .object(members + [JSONMember("id", .string(id))])
+        .object(members + [JSONMember(.id, .string(id))])
       )
     }
     Terminal.line(answer.text)
@@ -145,17 +145,17 @@ struct Search: AsyncParsableCommand {
 
   private func printSuggestions() async throws {
     let members = (params.members ?? []).filter {
-      ["query", "entities", "limit"].contains($0.name)
+      $0.isOne(of: .query, .entities, .limit)
     }
     let answer = try await storeArgument.with { client in
       try await client.catchUp()
       return try await client.call(.suggest, .object(members))
     }
-    for suggestion in answer["suggestions"]?.array ?? [] {
-      let text = suggestion["text"]?.string ?? ""
+    for suggestion in answer[.suggestions]?.array ?? [] {
+      let text = suggestion[.text]?.string ?? ""
       Terminal.line(
         Terminal.isOutput
-          ? "\(VisibleText.line(text)) (\(suggestion["documents"]?.integer ?? 0))"
+          ? "\(VisibleText.line(text)) (\(suggestion[.documents]?.integer ?? 0))"
           : suggestion.text
       )
     }
@@ -163,15 +163,15 @@ struct Search: AsyncParsableCommand {
 
   /// How many there are, and why there is none.
   private func summary(_ answer: JSONValue) -> String {
-    let atLeast = answer["totalIsAtLeast"]?.bool == true ? "At least " : ""
-    var lines = ["\(atLeast)\(answer["total"]?.integer ?? 0) found"]
-    let missing = (answer["missing"]?.array ?? []).compactMap(\.string)
+    let atLeast = answer[.totalIsAtLeast]?.bool == true ? "At least " : ""
+    var lines = ["\(atLeast)\(answer[.total]?.integer ?? 0) found"]
+    let missing = (answer[.missing]?.array ?? []).compactMap(\.string)
     if !missing.isEmpty { lines.append("In no object: \(missing.joined(separator: ", "))") }
-    for word in answer["instead"]?.members ?? [] {
+    for word in answer[.instead]?.members ?? [] {
       let nearest = (word.value.array ?? []).compactMap(\.string).joined(separator: ", ")
       lines.append("Instead of \(word.name): \(nearest)")
     }
-    for without in answer["omit"]?.members ?? [] {
+    for without in answer[.omit]?.members ?? [] {
       lines.append("Without \(without.name): \(without.value.integer ?? 0)")
     }
     return lines.joined(separator: "\n") + "\n"

@@ -59,15 +59,15 @@ struct Update: AsyncParsableCommand {
       return JSONMember(name, ["@expression": .string(value)])
     }
     var params = [
-      JSONMember("entity", .string(entity)), JSONMember("predicate", .string(predicate)),
-      JSONMember("set", .object(values)), JSONMember("returning", "ids"),
-      JSONMember("dryRun", .bool(dryRun)),
+      JSONMember(.entity, .string(entity)), JSONMember(.predicate, .string(predicate)),
+      JSONMember(.set, .object(values)), JSONMember(.returning, "ids"),
+      JSONMember(.dryRun, .bool(dryRun)),
     ]
-    if let author { params.append(JSONMember("author", .string(author))) }
+    if let author { params.append(JSONMember(.author, .string(author))) }
     let call = params
     let answer = try await storeArgument.with { try await $0.call(.update, .object(call)) }
     if dryRun { return try DryRunOutput.write(answer) }
-    for id in answer["ids"]?.array ?? [] { Terminal.line(id.string ?? "") }
+    for id in answer[.ids]?.array ?? [] { Terminal.line(id.string ?? "") }
   }
 
   private func pair(_ text: String) throws -> (String, String) {
@@ -100,16 +100,16 @@ struct RevertOptions: ParsableArguments {
   /// Calls the method and prints the result.
   func call(_ method: MethodName, _ nothing: String) async throws {
     var params = [
-      JSONMember("count", .integer(Int64(count))), JSONMember("dryRun", .bool(dryRun)),
+      JSONMember(.count, .integer(Int64(count))), JSONMember(.dryRun, .bool(dryRun)),
     ]
-    if let author { params.append(JSONMember("author", .string(author))) }
-    if let context { params.append(JSONMember("context", .string(context))) }
-    if keepOthers { params.append(JSONMember("mergePolicy", "storeTrump")) }
+    if let author { params.append(JSONMember(.author, .string(author))) }
+    if let context { params.append(JSONMember(.context, .string(context))) }
+    if keepOthers { params.append(JSONMember(.mergePolicy, "storeTrump")) }
     let call = params
     let answer = try await storeArgument.with { try await $0.call(method, .object(call)) }
     if dryRun { return try DryRunOutput.write(answer) }
-    for object in answer["objects"]?.array ?? [] { Terminal.line(object.text) }
-    if answer["undone"] == 0 { Terminal.note(nothing + "\n") }
+    for object in answer[.objects]?.array ?? [] { Terminal.line(object.text) }
+    if answer[.undone] == 0 { Terminal.note(nothing + "\n") }
   }
 }
 
@@ -140,10 +140,10 @@ struct Redo: AsyncParsableCommand {
 /// The output of a dry run, for a person or a program.
 enum DryRunOutput {
   static func write(_ answer: JSONValue) throws {
-    guard let dryRun = answer["dryRun"] else { return }
+    guard let dryRun = answer[.dryRun] else { return }
     guard Terminal.isOutput else { return Terminal.line(dryRun.text) }
-    if let error = dryRun["error"] {
-      throw InputError(message: "It would fail: \(error["message"]?.string ?? "")")
+    if let error = dryRun[.error] {
+      throw InputError(message: "It would fail: \(error[.message]?.string ?? "")")
     }
     for (name, words) in [("delete", "would be deleted"), ("update", "would be changed")] {
       for id in dryRun[name]?.array ?? [] {

@@ -98,29 +98,29 @@ struct Watch: AsyncParsableCommand {
   /// The params of `observe`.
   private var params: [JSONMember] {
     if let search { return searchParams(search) }
-    var fetch: [JSONMember] = [JSONMember("entity", .string(entity ?? ""))]
-    if let predicate { fetch.append(JSONMember("predicate", .string(predicate))) }
-    if !sort.isEmpty { fetch.append(JSONMember("sort", .array(sort.map { .string($0) }))) }
+    var fetch: [JSONMember] = [JSONMember(.entity, .string(entity ?? ""))]
+    if let predicate { fetch.append(JSONMember(.predicate, .string(predicate))) }
+    if !sort.isEmpty { fetch.append(JSONMember(.sort, .array(sort.map { .string($0) }))) }
     fetch += window
-    if let sectionBy { fetch.append(JSONMember("sectionBy", .string(sectionBy))) }
-    if count { fetch.append(JSONMember("result", "count")) }
-    return [JSONMember("fetch", .object(fetch))] + mode
+    if let sectionBy { fetch.append(JSONMember(.sectionBy, .string(sectionBy))) }
+    if count { fetch.append(JSONMember(.result, "count")) }
+    return [JSONMember(.fetch, .object(fetch))] + mode
   }
 
   private func searchParams(_ query: String) -> [JSONMember] {
-    var members = [JSONMember("query", .string(query))]
-    if let entity { members.append(JSONMember("entities", [.string(entity)])) }
-    if let predicate { members.append(JSONMember("predicate", .string(predicate))) }
-    return [JSONMember("search", .object(members + window))] + mode
+    var members = [JSONMember(.query, .string(query))]
+    if let entity { members.append(JSONMember(.entities, [.string(entity)])) }
+    if let predicate { members.append(JSONMember(.predicate, .string(predicate))) }
+    return [JSONMember(.search, .object(members + window))] + mode
   }
 
   /// How much is returned of how many objects.
   private var window: [JSONMember] {
     var members: [JSONMember] = []
-    if let limit { members.append(JSONMember("limit", .integer(Int64(limit)))) }
+    if let limit { members.append(JSONMember(.limit, .integer(Int64(limit)))) }
     if let select {
       members.append(
-        JSONMember("select", .array(select.split(separator: ",").map { .string(String($0)) }))
+        JSONMember(.select, .array(select.split(separator: ",").map { .string(String($0)) }))
       )
     }
     return members
@@ -128,8 +128,8 @@ struct Watch: AsyncParsableCommand {
 
   private var mode: [JSONMember] {
     var members: [JSONMember] = []
-    if ids { members.append(JSONMember("mode", "ids")) }
-    if let since { members.append(JSONMember("since", .string(since))) }
+    if ids { members.append(JSONMember(.mode, "ids")) }
+    if let since { members.append(JSONMember(.since, .string(since))) }
     return members
   }
 }
@@ -145,6 +145,6 @@ struct Subscriptions: AsyncParsableCommand {
 
   func run() async throws {
     let answer = try await storeArgument.with { try await $0.call(.listSubscriptions, [:]) }
-    for subscription in answer["subscriptions"]?.array ?? [] { Terminal.line(subscription.text) }
+    for subscription in answer[.subscriptions]?.array ?? [] { Terminal.line(subscription.text) }
   }
 }

@@ -73,7 +73,7 @@ struct Save: AsyncParsableCommand {
       throw InputError(message: "\(file ?? "Standard input"): \(error.message)")
     }
     if dryRun, let members = params.members {
-      params = .object(members + [JSONMember("dryRun", true)])
+      params = .object(members + [JSONMember(.dryRun, true)])
     }
     let call = params
     let answer = try await storeArgument.with { try await $0.call(.save, call) }
@@ -179,18 +179,18 @@ struct Delete: AsyncParsableCommand {
 
   func run() async throws {
     var params: [JSONMember] = [
-      JSONMember("returning", "ids"), JSONMember("dryRun", .bool(dryRun)),
+      JSONMember(.returning, "ids"), JSONMember(.dryRun, .bool(dryRun)),
     ]
     if let entity, let predicate {
       params += [
-        JSONMember("entity", .string(entity)), JSONMember("predicate", .string(predicate)),
+        JSONMember(.entity, .string(entity)), JSONMember(.predicate, .string(predicate)),
       ]
     } else {
-      params.append(JSONMember("ids", .array(ids.map { .string($0) })))
+      params.append(JSONMember(.ids, .array(ids.map { .string($0) })))
     }
     let call = params
     let answer = try await storeArgument.with { try await $0.call(.delete, .object(call)) }
     if dryRun { return try DryRunOutput.write(answer) }
-    for id in answer["ids"]?.array ?? [] { Terminal.line(id.string ?? "") }
+    for id in answer[.ids]?.array ?? [] { Terminal.line(id.string ?? "") }
   }
 }

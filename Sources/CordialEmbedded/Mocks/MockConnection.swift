@@ -113,7 +113,7 @@ final class MockConnection: Sendable {
       return respond(.failure(error))
     }
     if let answer = stage.answer(to: method, params) {
-      let members = [JSONMember("jsonrpc", "2.0"), JSONMember("id", request.id.json), answer]
+      let members = [JSONMember("jsonrpc", "2.0"), JSONMember(.id, request.id.json), answer]
       return respond(.object(members))
     }
     if method == AdvanceCall.name { return advance(params) }
@@ -130,10 +130,10 @@ final class MockConnection: Sendable {
     return RPCError(
       code: ErrorName.unknownEntity.code,
       message: "The mock has no result of \(method.excerpt) with these params",
-      data: [
-        "code": .string("unknownEntity"),
-        "hint": .string("Add to the results of its script: \(request.text.prefix(500))"),
-      ]
+      data: .object([
+        .code: .string("unknownEntity"),
+        .hint: .string("Add to the results of its script: \(request.text.prefix(500))"),
+      ])
     )
   }
 
@@ -164,7 +164,7 @@ final class MockConnection: Sendable {
   }
 
   private func take(_ message: JSONValue) {
-    guard message["method"] == nil, let id = message["id"].flatMap(RequestID.init) else {
+    guard message["method"] == nil, let id = message[.id].flatMap(RequestID.init) else {
       return notify(stage.toClient(message))
     }
     let flushed = state.withLock { state in
@@ -173,10 +173,10 @@ final class MockConnection: Sendable {
     }
     if let flushed { return flushed(message) }
     var response = stage.toClient(message)
-    if response["error"]?["code"]?.integer == Int64(ErrorName.unknownEntity.code) {
+    if response[.error]?[.code]?.integer == Int64(ErrorName.unknownEntity.code) {
       let hint = JSONValue.string("Add objects of that entity to the script of the mock")
-      let error = response["error"] ?? .null
-      let data = (error["data"] ?? .object([])).replacing("hint", hint)
+      let error = response[.error] ?? .null
+      let data = (error[.data] ?? .object([])).replacing("hint", hint)
       response = response.replacing("error", error.replacing("data", data))
     }
     respond(response)
@@ -187,7 +187,7 @@ final class MockConnection: Sendable {
   /// Answers the current request.
   private func respond(_ response: JSONValue) {
     let bytes = MessageBytes(Array(response.text.utf8))
-    end { $0.respond(bytes, isError: response["error"] != nil, to: $1) }
+    end { $0.respond(bytes, isError: response[.error] != nil, to: $1) }
   }
 
   private func respond(_ outcome: Result<MessageBytes, RPCError>) {
@@ -230,7 +230,7 @@ final class MockConnection: Sendable {
   private func run(_ due: ArraySlice<MockStage.Occurrence>, now: Int64) {
     guard let next = due.first else {
       return flush { response in
-        let token = response["result"]?["token"] ?? .null
+        let token = response[.result]?[.token] ?? .null
         self.endAdvance(.success(["now": .integer(now), "token": token]))
       }
     }

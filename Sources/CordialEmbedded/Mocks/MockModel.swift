@@ -1,4 +1,5 @@
 import Cordial
+import CordialProtocol
 import CordialValues
 import JSON
 import ObjectModel
@@ -99,11 +100,11 @@ extension MockScript {
     var lists = known.map { (id: $0.0, entity: $0.1, values: $0.2) }
     for step in timeline {
       guard case .save(let save) = step.action else { continue }
-      for element in (save["insert"]?.array ?? []) + (save["update"]?.array ?? []) {
-        let id = element["id"]?.string.flatMap { ObjectID($0) }
-        guard let entity = element["entity"]?.string ?? id?.entity else { continue }
+      for element in (save[.insert]?.array ?? []) + (save[.update]?.array ?? []) {
+        let id = element[.id]?.string.flatMap { ObjectID($0) }
+        guard let entity = element[.entity]?.string ?? id?.entity else { continue }
         // Set operations on a to-many have its IDs inside of an object.
-        let values = (element["values"]?.members ?? []).filter { $0.value.members == nil }
+        let values = (element[.values]?.members ?? []).filter { $0.value.members == nil }
         lists.append((id: nil, entity: entity, values: values))
       }
     }

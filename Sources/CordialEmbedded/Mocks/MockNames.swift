@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import JSON
 
@@ -34,13 +35,13 @@ struct MockNames: Sendable {
     case .string(let text): return stored[text].map(JSONValue.string) ?? value
     case .array(let elements): return .array(elements.map(toStore))
     case .object(let members):
-      let offset = members.first { $0.name == "id" }?.value.string.flatMap { versions[$0] } ?? 0
+      let offset = members.first { $0.isOne(of: .id) }?.value.string.flatMap { versions[$0] } ?? 0
       return .object(
         members.map { member in
-          if offset != 0, member.name == "version", let version = member.value.integer {
-            return JSONMember("version", .integer(max(0, version - offset)))
+          if offset != 0, member.isOne(of: .version), let version = member.value.integer {
+            return JSONMember(.version, .integer(max(0, version - offset)))
           }
-          if member.name == "predicate", let text = member.value.string {
+          if member.isOne(of: .predicate), let text = member.value.string {
             return JSONMember(member.name, .string(predicate(text)))
           }
           return JSONMember(member.name, toStore(member.value))
@@ -64,14 +65,14 @@ struct MockNames: Sendable {
 
   /// Returns the params of a fetch, in which the name of a scripted value stands for a key path.
   func withScriptedValues(_ params: JSONValue) -> JSONValue {
-    guard let entity = params["entity"]?.string, let names = computedNames[entity],
+    guard let entity = params[.entity]?.string, let names = computedNames[entity],
       let members = params.members
     else { return params }
     return .object(
       members.map { member in
-        guard member.name == "select", let select = member.value.members else { return member }
+        guard member.isOne(of: .select), let select = member.value.members else { return member }
         return JSONMember(
-          "select",
+          .select,
           .object(select.map { names.contains($0.name) ? .init($0.name, .string($0.name)) : $0 })
         )
       }
@@ -87,11 +88,11 @@ struct MockNames: Sendable {
     case .array(let elements): return .array(elements.map { toClient($0) })
     case .object(let members):
       let offset =
-        members.first { $0.name == "id" }?.value.string.flatMap { versions[name($0)] } ?? 0
+        members.first { $0.isOne(of: .id) }?.value.string.flatMap { versions[name($0)] } ?? 0
       return .object(
         members.map { member in
-          if offset != 0, member.name == "version", let version = member.value.integer {
-            return JSONMember("version", .integer(version + offset))
+          if offset != 0, member.isOne(of: .version), let version = member.value.integer {
+            return JSONMember(.version, .integer(version + offset))
           }
           return JSONMember(name(member.name), toClient(member.value))
         }

@@ -120,16 +120,16 @@ package final class MockStage: Sendable {
         try Self.checkReferences(member.value, place, temporary, model)
         values.append(JSONMember(member.name, temporary.toStore(member.value)))
       }
-      inserts.append(["id": .string(sent[index]), "values": .object(values)])
+      inserts.append(.object([.id: .string(sent[index]), .values: .object(values)]))
     }
     let saved: JSONValue
     do throws(ClientError) {
-      saved = try await writer.call(.save, ["insert": .array(inserts)])
+      saved = try await writer.call(.save, .object([.insert: .array(inserts)]))
     } catch {
       throw placed(error, sent)
     }
     let given = Dictionary(
-      (saved["ids"]?.members ?? []).map { ($0.name, $0.value.string) },
+      (saved[.ids]?.members ?? []).map { ($0.name, $0.value.string) },
       uniquingKeysWith: { first, _ in first }
     )
     state.withLock { state in
@@ -159,8 +159,8 @@ package final class MockStage: Sendable {
 
   /// Returns the place in the script of the first problem of its save.
   private func placed(_ error: ClientError, _ sent: [String]) -> ScriptError {
-    let problem = error.data["problems"]?.array?.first
-    guard let id = (problem?["id"] ?? error.data["id"])?.string else {
+    let problem = error.data[.problems]?.array?.first
+    guard let id = (problem?[.id] ?? error.data[.id])?.string else {
       return ScriptError("objects", error.message)
     }
     guard let index = sent.firstIndex(of: id) else {
@@ -172,8 +172,8 @@ package final class MockStage: Sendable {
       return ScriptError("objects", error.message)
     }
     let object = script.objects[index]
-    let property = problem?["property"]?.string.map { ".values.\($0)" } ?? ""
-    let message = problem?["message"]?.string ?? error.message
+    let property = problem?[.property]?.string.map { ".values.\($0)" } ?? ""
+    let message = problem?[.message]?.string ?? error.message
     return ScriptError(
       object.place + property,
       message.replacing(id, with: object.id.description)
@@ -211,7 +211,7 @@ package final class MockStage: Sendable {
   /// Returns the params of `fetch` or of the fetch inside of `observe`, with scripted values.
   func withScriptedValues(_ params: JSONValue) -> JSONValue {
     state.withLock { state in
-      guard let fetch = params["fetch"] else { return state.names.withScriptedValues(params) }
+      guard let fetch = params[.fetch] else { return state.names.withScriptedValues(params) }
       return params.replacing("fetch", state.names.withScriptedValues(fetch))
     }
   }
@@ -254,7 +254,7 @@ package final class MockStage: Sendable {
           RPCError(
             code: ErrorName.storeBusy.code,
             message: "Another client is moving the clock",
-            data: ["code": "storeBusy"]
+            data: .object([.code: "storeBusy"])
           )
         )
       }

@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import JSON
 import ObjectModel
@@ -28,15 +29,15 @@ struct ObservationCosts: Sendable {
 
     /// The step in the form of `observe/list`.
     func json(in model: Model) -> JSONValue {
-      var members = [JSONMember("token", .string(token.description))]
+      var members = [JSONMember(.token, .string(token.description))]
       if let explanation {
-        members.append(JSONMember("explanation", explanation))
+        members.append(JSONMember(.explanation, explanation))
       } else if let change {
         let entity = model.entity(change.key.entity).name
         let id = ObjectID(entity: entity, key: .object(change.key.object)).description
         let path = change.kind == .update ? change.properties.min() : nil
         members.append(
-          JSONMember("explanation", [["id": .string(id), "path": .string(path ?? "SELF")]])
+          JSONMember(.explanation, [.object([.id: .string(id), .path: .string(path ?? "SELF")])])
         )
       }
       return .object(members)
@@ -57,11 +58,11 @@ struct ObservationCosts: Sendable {
   /// The sums in the form of `status` and `observe/list`.
   var members: [JSONMember] {
     [
-      JSONMember("commits", .integer(Int64(commits))),
-      JSONMember("wakes", .integer(Int64(wakes))),
-      JSONMember("statements", .integer(Int64(statements))),
-      JSONMember("reruns", .integer(Int64(reruns))),
-      JSONMember("microseconds", .integer(Int64(microseconds))),
+      JSONMember(.commits, .integer(Int64(commits))),
+      JSONMember(.wakes, .integer(Int64(wakes))),
+      JSONMember(.statements, .integer(Int64(statements))),
+      JSONMember(.reruns, .integer(Int64(reruns))),
+      JSONMember(.microseconds, .integer(Int64(microseconds))),
     ]
   }
 }

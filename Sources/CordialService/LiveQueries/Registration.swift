@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import Interruptions
 import JSON
@@ -81,9 +82,11 @@ struct Registration: Sendable {
     let (observation, rest) = try answer(snapshot)
     var head = JSONWriter(reserving: 256)
     MessageWriter.beginResult(id, &head)
-    head.raw("{\"subscription\":\"")
+    head.key(.subscription, after: "{")
+    head.raw("\"")
     head.raw(string: subscriber.name)
-    head.raw("\",\"token\":\"")
+    head.key(.token, after: "\",")
+    head.raw("\"")
     head.raw(string: snapshot.token.description)
     head.raw("\",")
     var message = MessageBytes(head)
@@ -201,7 +204,12 @@ struct Registration: Sendable {
 
   /// Returns the rest of the response to an `observe` that resumes; a nil body is no difference.
   private static func resumed(_ body: UpdateBody?) -> MessageBytes {
-    var message = MessageBytes(Array("\"fresh\":false,\"update\":{".utf8))
+    var head = JSONWriter()
+    head.key(.fresh)
+    head.raw("false")
+    head.key(.update, after: ",")
+    head.raw("{")
+    var message = MessageBytes(head)
     if let fragment = body?.fragments.first { message.append(fragment.bytes) }
     message.append(Array("}".utf8))
     return message

@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import JSON
 import JSONRPC
@@ -167,10 +168,10 @@ package struct UpdateBuilder {
     _ before: JSONValue?,
     _ writer: inout JSONWriter
   ) {
-    writer.raw(",\"properties\":")
+    writer.key(.properties, after: ",")
     writer.value(.array(names.map { .string($0) }))
     guard observation.request.includesBefore else { return }
-    writer.raw(",\"before\":")
+    writer.key(.before, after: ",")
     writer.value(
       .object(
         names.compactMap { name in Self.value(name, of: before).map { JSONMember(name, $0) } }
@@ -188,14 +189,14 @@ package struct UpdateBuilder {
 
   /// Writes the offset and the ID of a row.
   func beginRow(_ offset: Int, _ key: ObjectKey, _ writer: inout JSONWriter) throws {
-    writer.raw("{\"offset\":")
+    writer.key(.offset, after: "{")
     writer.integer(Int64(offset))
     try writeID(key, &writer)
   }
 
   /// Writes the ID of a row.
   func writeID(_ key: ObjectKey, _ writer: inout JSONWriter) throws {
-    writer.raw(",\"id\":")
+    writer.key(.id, after: ",")
     writer.string(try snapshot.wrappedID(key).description)
   }
 
@@ -231,7 +232,7 @@ package struct UpdateBuilder {
         guard let plan = plan(key) else { continue }
         var row = JSONWriter()
         guard try earlier.write(key.object, as: plan, to: &row) else { continue }
-        values[key] = try JSONParser.parse(row.bytes.span)["values"]
+        values[key] = try JSONParser.parse(row.bytes.span)[.values]
       }
       return values
     }
@@ -290,14 +291,15 @@ package struct UpdateBody: Sendable {
 
   /// The update of a subscription that only learns that its result differs.
   static let signal = UpdateBody(fragments: [
-    UpdateFragment(MessageBytes(Array("\"signal\":true".utf8)))
+    UpdateFragment(MessageBytes(Array("\"\(MemberName.signal)\":true".utf8)))
   ])
 
   /// The same update with an explanation.
   static func signal(_ explanation: JSONValue?) -> UpdateBody {
     guard let explanation else { return .signal }
     var writer = JSONWriter()
-    writer.raw("\"signal\":true,\"explanation\":")
+    writer.key(.signal)
+    writer.key(.explanation, after: "true,")
     writer.value(explanation)
     return UpdateBody(fragments: [UpdateFragment(MessageBytes(writer))], explanation: explanation)
   }
@@ -305,7 +307,7 @@ package struct UpdateBody: Sendable {
   /// The update that ends a subscription.
   static func end(_ error: RPCError) -> UpdateBody {
     var writer = JSONWriter()
-    writer.raw("\"error\":")
+    writer.key(.error)
     writer.value(error.json)
     return UpdateBody(fragments: [UpdateFragment(MessageBytes(writer))])
   }

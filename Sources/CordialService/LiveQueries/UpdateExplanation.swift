@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import JSON
 import ObjectModel
@@ -115,7 +116,7 @@ struct UpdateExplanation {
     let read = named.first { part($0) != nil } ?? named.first
     // Every object has its version, which each change of the object increments.
     let reads = read.flatMap(part) ?? "select"
-    return [JSONMember("path", .string(read ?? "SELF")), JSONMember("reads", .string(reads))]
+    return [JSONMember(.path, .string(read ?? "SELF")), JSONMember(.reads, .string(reads))]
   }
 
   /// Names the written property by whose values the rows are divided into sections.
@@ -124,21 +125,21 @@ struct UpdateExplanation {
   /// Names the first written property that a part of the fetch reads.
   private func reading(_ name: String, _ change: ObjectChange) -> [JSONMember]? {
     change.properties.filter { part($0) == name }.min().map { property in
-      [JSONMember("path", .string(property)), JSONMember("reads", .string(name))]
+      [JSONMember(.path, .string(property)), JSONMember(.reads, .string(name))]
     }
   }
 
   /// Explains the insertion or the deletion of an object that matches, or matched.
   private func existence(of change: ObjectChange) throws -> [JSONValue] {
     guard let isDecidedByRow = try isMember(change) else { return [] }
-    var members: [JSONMember] = [JSONMember("path", "SELF")]
+    var members: [JSONMember] = [JSONMember(.path, "SELF")]
     if let store {
-      members.append(JSONMember("term", .string(store.predicate ?? "TRUEPREDICATE")))
+      members.append(JSONMember(.term, .string(store.predicate ?? "TRUEPREDICATE")))
     }
     members += [
-      JSONMember("was", .bool(change.kind == .delete)),
-      JSONMember("is", .bool(change.kind == .insert)),
-      JSONMember("decidedBy", isDecidedByRow ? "memory" : "sql"),
+      JSONMember(.was, .bool(change.kind == .delete)),
+      JSONMember(.is, .bool(change.kind == .insert)),
+      JSONMember(.decidedBy, isDecidedByRow ? "memory" : "sql"),
     ]
     return [try element(change.key, members)]
   }
@@ -225,9 +226,9 @@ struct UpdateExplanation {
     _ value: TermValue
   ) -> [JSONMember] {
     [
-      JSONMember("path", .string(path)), JSONMember("term", .string(term.text)),
-      JSONMember("was", .bool(value.was)), JSONMember("is", .bool(value.is)),
-      JSONMember("decidedBy", value.isDecidedByRow ? "memory" : "sql"),
+      JSONMember(.path, .string(path)), JSONMember(.term, .string(term.text)),
+      JSONMember(.was, .bool(value.was)), JSONMember(.is, .bool(value.is)),
+      JSONMember(.decidedBy, value.isDecidedByRow ? "memory" : "sql"),
     ]
   }
 
@@ -262,8 +263,8 @@ struct UpdateExplanation {
       try element(
         change.key,
         [
-          JSONMember("path", .string(path)),
-          JSONMember("reads", .string(part(of: change, deciding))),
+          JSONMember(.path, .string(path)),
+          JSONMember(.reads, .string(part(of: change, deciding))),
         ]
       )
     ]
@@ -292,6 +293,6 @@ struct UpdateExplanation {
   }
 
   private func element(_ key: ObjectKey, _ members: [JSONMember]) throws -> JSONValue {
-    .object([JSONMember("id", .string(try snapshot.wrappedID(key).description))] + members)
+    .object([JSONMember(.id, .string(try snapshot.wrappedID(key).description))] + members)
   }
 }

@@ -1,3 +1,4 @@
+import CordialProtocol
 import JSON
 import JSONRPC
 
@@ -62,7 +63,7 @@ struct UpdateFragment: Sendable {
     var writer = JSONWriter(reserving: length)
     for (index, row) in rows.enumerated() {
       if index > 0 { writer.raw(",") }
-      writer.raw("{\"offset\":")
+      writer.key(.offset, after: "{")
       writer.integer(Int64(row.offset))
       writer.raw(row.rest)
     }

@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import Interruptions
 import JSON
@@ -15,9 +16,9 @@ extension Service {
 
   /// Returns whether params of a fetch name so few objects that they are looked up on the loop.
   static func namesFewObjects(_ params: JSONValue) -> Bool {
-    guard let ids = params["ids"]?.array else { return false }
-    return areFew(ids.lazy.map { $0.string ?? "" })
-      && ["select", "at", "asOf", "include"].allSatisfy { params[$0] == nil }
+    guard let ids = params[.ids]?.array else { return false }
+    let others: [MemberName] = [.select, .at, .asOf, .include]
+    return areFew(ids.lazy.map { $0.string ?? "" }) && others.allSatisfy { params[$0] == nil }
   }
 
   private static func areFew(_ ids: some Collection<String>) -> Bool {

@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import JSON
 import JSONRPC
@@ -71,7 +72,8 @@ enum FetchAnswer {
     bytesMax: Int,
     to writer: inout JSONWriter
   ) throws {
-    writer.raw("{\"token\":\"")
+    writer.key(.token, after: "{")
+    writer.raw("\"")
     writer.raw(string: snapshot.token.description)
     writer.raw("\",")
     if let ids = call.ids {
@@ -93,19 +95,19 @@ enum FetchAnswer {
     to writer: inout JSONWriter
   ) throws {
     let request = call.storeRequest
-    writer.raw("\"rows\":")
+    writer.key(.rows)
     if let next = try snapshot.writeValues(request, bytesMax: bytesMax, to: &writer) {
-      writer.raw(",\"next\":")
+      writer.key(.next, after: ",")
       writer.string(next)
     }
     var whole = request
     whole.after = nil
     if call.sectionBy != nil {
-      writer.raw(",\"sections\":")
+      writer.key(.sections, after: ",")
       try snapshot.writeValueSections(whole, bytesMax: bytesMax, to: &writer)
     }
     if call.total {
-      writer.raw(",\"total\":")
+      writer.key(.total, after: ",")
       writer.integer(try snapshot.countValues(whole))
     }
   }
@@ -119,9 +121,11 @@ enum FetchAnswer {
     to writer: inout JSONWriter
   ) throws -> Bool {
     let exists = try reader.write(id, to: &writer) { token, writer in
-      writer.raw("{\"token\":\"")
+      writer.key(.token, after: "{")
+      writer.raw("\"")
       writer.raw(string: token)
-      writer.raw("\",\"objects\":[")
+      writer.key(.objects, after: "\",")
+      writer.raw("[")
     }
     if exists { writer.raw("]}") }
     return exists
@@ -137,7 +141,8 @@ enum FetchAnswer {
   ) throws {
     var missing: [JSONMember] = []
     var plans: [Int: FetchPlan] = [:]
-    writer.raw("\"objects\":[")
+    writer.key(.objects)
+    writer.raw("[")
     for (index, id) in ids.enumerated() {
       if index > 0 { writer.raw(",") }
       writer.splitIfLong()
@@ -156,7 +161,7 @@ enum FetchAnswer {
     }
     writer.raw("]")
     guard !missing.isEmpty else { return }
-    writer.raw(",\"missing\":")
+    writer.key(.missing, after: ",")
     writer.value(.object(missing))
   }
 
@@ -171,33 +176,33 @@ enum FetchAnswer {
     var hasMore = false
     switch call.result {
     case .objects:
-      writer.raw("\"objects\":")
+      writer.key(.objects)
       let wantsNumbers = call.limit != nil || !call.include.isEmpty
       hasMore = try snapshot.writeObjects(plan, bytesMax: bytesMax, to: &writer) { object, _, _ in
         if wantsNumbers { objects.append(object) }
       }.hasMore
     case .ids:
       (objects, hasMore) = try snapshot.page(plan)
-      writer.raw("\"ids\":")
+      writer.key(.ids)
       try writeIDs(objects, of: plan.entity, snapshot, bytesMax: bytesMax, to: &writer)
     case .count, .values:
-      writer.raw("\"count\":")
+      writer.key(.count)
       writer.integer(try snapshot.count(plan))
     }
     if hasMore, let last = objects.last, let next = try snapshot.cursor(plan, after: last) {
-      writer.raw(",\"next\":")
+      writer.key(.next, after: ",")
       writer.string(next)
     }
     if call.sectionBy != nil {
-      writer.raw(",\"sections\":")
+      writer.key(.sections, after: ",")
       try snapshot.writeSections(plan, bytesMax: bytesMax, to: &writer)
     }
     if call.total {
-      writer.raw(",\"total\":")
+      writer.key(.total, after: ",")
       writer.integer(try snapshot.count(plan))
     }
     guard !call.include.isEmpty else { return }
-    writer.raw(",\"included\":")
+    writer.key(.included, after: ",")
     try snapshot.writeIncluded(
       call.include,
       of: plan.entity,
@@ -221,7 +226,7 @@ enum FetchAnswer {
     guard Set(keys.map(\.entity)).count <= 1 else {
       throw RPCError(.invalidParams, "fetch: include requires ids of one entity")
     }
-    writer.raw(",\"included\":")
+    writer.key(.included, after: ",")
     guard let first = keys.first else { return writer.raw("{}") }
     try snapshot.writeIncluded(
       call.include,

@@ -1,3 +1,4 @@
+import CordialProtocol
 import JSON
 import JSONRPC
 package import ObjectModel
@@ -17,13 +18,13 @@ package enum FetchExplainer {
     var problems: [ModelProblem] = []
     for (index, template) in model.templates.enumerated() {
       let candidates = arguments(of: template).map { arguments in
-        template.params.filter { $0.name != "arguments" } + arguments
+        template.params.filter { !$0.isOne(of: .arguments) } + arguments
       }
       problems += faults(of: candidates, at: "templates[\(index)]", model)
     }
     for (index, values) in model.values.enumerated() {
       let params = [
-        JSONMember("entity", .string(values.entity)), JSONMember("select", values.select),
+        JSONMember(.entity, .string(values.entity)), JSONMember(.select, values.select),
       ]
       problems += faults(of: [params], at: "values[\(index)]", model)
     }
@@ -68,22 +69,23 @@ package enum FetchExplainer {
 
   /// Replaces the name of a stored selection in params with its contents.
   private static func withStoredNames(_ params: [JSONMember], _ model: Model) -> [JSONMember] {
-    let entity = params.first { $0.name == "entity" }?.value.string
+    let entity = params.first { $0.isOne(of: .entity) }?.value.string
     return params.map { member in
-      guard member.name == "value",
+      guard member.isOne(of: .value),
         let found = model.values.first(where: {
           $0.name == member.value.string && $0.entity == entity
         })
       else { return member }
-      return JSONMember("select", found.select)
+      return JSONMember(.select, found.select)
     }
   }
 
   /// Returns candidate arguments: the template's own, and nulls or lists for its variables.
   private static func arguments(of template: ModelTemplate) -> [[JSONMember]] {
-    let own = template.params.filter { $0.name == "arguments" }
-    let words = ["predicate", "having"].compactMap { name in
-      template.params.first { $0.name == name }?.value.string
+    let own = template.params.filter { $0.isOne(of: .arguments) }
+    let conditions: [MemberName] = [.predicate, .having]
+    let words = conditions.compactMap { name in
+      template.params.first { $0.isOne(of: name) }?.value.string
     }.flatMap { $0.split { " ()".contains($0) } }
     var values: [String: JSONValue] = [:]
     for (index, word) in words.enumerated() where word.hasPrefix("$") {
@@ -96,7 +98,7 @@ package enum FetchExplainer {
     }
     guard !values.isEmpty else { return [own] }
     let made = values.sorted { $0.key < $1.key }.map { JSONMember($0.key, $0.value) }
-    return [own, [JSONMember("arguments", .object(made))]]
+    return [own, [JSONMember(.arguments, .object(made))]]
   }
 
   /// Explains the SQL statement of a fetch.

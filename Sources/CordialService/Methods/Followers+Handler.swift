@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import Interruptions
 import JSON
@@ -19,20 +20,20 @@ extension Service {
     let since = try call.since.map { try Self.token($0, "follower/register") }
     let (silence, source) = (silenceMax, request.session)
     store.register(follower: call.name, since: since, silence: silence, source: source) {
-      self.answer(request, $0.map { ["token": .string($0.description)] })
+      self.answer(request, $0.map { .object([.token: .string($0.description)]) })
     }
   }
 
   func acknowledge(_ call: AcknowledgeCall, _ request: Request) throws {
     let token = try Self.token(call.token, "follower/acknowledge")
     store.acknowledge(follower: call.name, token, silence: silenceMax, source: request.session) {
-      self.answer(request, $0.map { ["token": .string($0.description)] })
+      self.answer(request, $0.map { .object([.token: .string($0.description)]) })
     }
   }
 
   func removeFollower(_ call: RemoveFollowerCall, _ request: Request) {
     store.remove(follower: call.name, source: request.session) {
-      self.answer(request, $0.map { ["removed": .bool($0)] })
+      self.answer(request, $0.map { .object([.removed: .bool($0)]) })
     }
   }
 
@@ -41,7 +42,7 @@ extension Service {
     let now = store.now()
     read(request) { snapshot, writer in
       let followers = try Self.followers(snapshot, now, silence)
-      writer.value(["followers": .array(followers)])
+      writer.value(.object([.followers: .array(followers)]))
     }
   }
 
@@ -56,12 +57,12 @@ extension Service {
       // A commit that was lost, with the power, may be that of a follower.
       let isKept = (oldest...max(oldest, snapshot.head.number)).contains(follower.number)
       let token = isKept ? try snapshot.token(of: follower.number) : nil
-      return [
-        "name": .string(follower.name), "token": token.map { .string($0.description) } ?? .null,
-        "behind": .integer(max(0, snapshot.head.number - max(0, follower.number))),
-        "seen": .string(DateText.text(follower.lastRequest) ?? ""),
-        "expired": .bool(follower.isExpired(now, after: silence)),
-      ]
+      return .object([
+        .name: .string(follower.name), .token: token.map { .string($0.description) } ?? .null,
+        .behind: .integer(max(0, snapshot.head.number - max(0, follower.number))),
+        .seen: .string(DateText.text(follower.lastRequest) ?? ""),
+        .expired: .bool(follower.isExpired(now, after: silence)),
+      ])
     }
   }
 
@@ -121,10 +122,10 @@ extension Service {
 
     var json: JSONValue {
       var members = [
-        JSONMember("token", .string(oldest.description)),
-        JSONMember("transactions", .integer(Int64(removed))),
+        JSONMember(.token, .string(oldest.description)),
+        JSONMember(.transactions, .integer(Int64(removed))),
       ]
-      if let heldBy { members.append(JSONMember("heldBy", .string(heldBy))) }
+      if let heldBy { members.append(JSONMember(.heldBy, .string(heldBy))) }
       return .object(members)
     }
   }

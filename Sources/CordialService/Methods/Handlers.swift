@@ -93,10 +93,10 @@ extension Service {
 
   /// Returns the params of an `observe` with the names in its fetch replaced.
   nonisolated func expanded(observed params: JSONValue) throws(RPCError) -> JSONValue {
-    guard let fetch = params["fetch"], let members = params.members else { return params }
+    guard let fetch = params[.fetch], let members = params.members else { return params }
     let whole = try expanded(fetch)
     return .object(
-      members.map { $0.name == "fetch" ? JSONMember("fetch", whole) : $0 }
+      members.map { $0.isOne(of: .fetch) ? JSONMember(.fetch, whole) : $0 }
     )
   }
 

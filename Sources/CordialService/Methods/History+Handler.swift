@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import JSON
 import JSONRPC
@@ -62,7 +63,8 @@ private struct HistoryAnswer {
     )
     var last = start
     var isFirst = true
-    writer.raw("{\"transactions\":[")
+    writer.key(.transactions, after: "{")
+    writer.raw("[")
     try snapshot.log.eachCommit(
       after: start,
       through: snapshot.head.number,
@@ -90,9 +92,10 @@ private struct HistoryAnswer {
       return true
     }
     writer.raw("]")
-    writer.raw(",\"token\":\"")
+    writer.key(.token, after: ",")
+    writer.raw("\"")
     writer.raw(string: try snapshot.token(of: last).description)
-    writer.raw("\",\"more\":")
+    writer.key(.more, after: "\",")
     writer.bool(last < snapshot.head.number)
     writer.raw("}")
   }

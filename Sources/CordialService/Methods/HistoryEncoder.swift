@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import JSON
 import ObjectModel
@@ -54,15 +55,15 @@ struct HistoryEncoder {
     func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
     let shown = omitsChanges ? [] : try changes.map { try json($0, of: transaction) }
     var members = [
-      JSONMember("token", .string(token.description)),
-      JSONMember("time", .string(DateText.text(transaction.time) ?? "")),
-      JSONMember("author", text(transaction.author)),
-      JSONMember("context", text(transaction.context)),
-      JSONMember("process", text(transaction.process)),
-      JSONMember("changes", .array(shown)),
+      JSONMember(.token, .string(token.description)),
+      JSONMember(.time, .string(DateText.text(transaction.time) ?? "")),
+      JSONMember(.author, text(transaction.author)),
+      JSONMember(.context, text(transaction.context)),
+      JSONMember(.process, text(transaction.process)),
+      JSONMember(.changes, .array(shown)),
     ]
     if omitsChanges {
-      members.append(JSONMember("leftOut", .integer(Int64(transaction.changeCount))))
+      members.append(JSONMember(.leftOut, .integer(Int64(transaction.changeCount))))
     }
     return .object(members)
   }
@@ -105,14 +106,14 @@ struct HistoryEncoder {
         )
       )
     }
-    return [
-      "id": .string(try snapshot.wrappedID(change.key).description),
-      "change": .string(change.kind.rawValue),
-      "properties": .array(
+    return .object([
+      .id: .string(try snapshot.wrappedID(change.key).description),
+      .change: .string(change.kind.rawValue),
+      .properties: .array(
         change.kind == .update ? change.properties.sorted().map { .string($0) } : []
       ),
-      "before": .object(change.kind == .insert ? [] : before),
-    ]
+      .before: .object(change.kind == .insert ? [] : before),
+    ])
   }
 
   private func ids(_ keys: [ObjectKey]) throws -> JSONValue {

@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import Interruptions
 import JSON
@@ -36,19 +37,19 @@ extension Service {
       let behind = max(0, snapshot.head.number - token.number)
       let state = status.state == .ready && behind > 0 ? IndexStatus.State.catchingUp : status.state
       var members: [JSONMember] = [
-        JSONMember("token", .string(token.description)), JSONMember("behind", .integer(behind)),
-        JSONMember("documents", .integer(status.documents)), JSONMember("dead", .number(dead)),
-        JSONMember("bytes", .integer(bytes)), JSONMember("state", .string(state.rawValue)),
-        JSONMember("oldest", .string(oldest.description)),
-        JSONMember("processorMicroseconds", .integer(activity.processorMicroseconds)),
+        JSONMember(.token, .string(token.description)), JSONMember(.behind, .integer(behind)),
+        JSONMember(.documents, .integer(status.documents)), JSONMember(.dead, .number(dead)),
+        JSONMember(.bytes, .integer(bytes)), JSONMember(.state, .string(state.rawValue)),
+        JSONMember(.oldest, .string(oldest.description)),
+        JSONMember(.processorMicroseconds, .integer(activity.processorMicroseconds)),
       ]
       if state == .paused {
-        members.append(JSONMember("reason", .string(status.reason?.rawValue ?? "requested")))
+        members.append(JSONMember(.reason, .string(status.reason?.rawValue ?? "requested")))
       }
       // This request itself makes the index look for commits.
       let isWaiting = state == .ready && behind == 0
       if let step = activity.step, !isWaiting {
-        members.append(JSONMember("activity", .string(step.text)))
+        members.append(JSONMember(.activity, .string(step.text)))
       }
       writer.value(.object(members))
     }
@@ -97,14 +98,18 @@ extension Service {
       let token = try status.token ?? snapshot.oldest()
       switch order {
       case .rebuild:
-        writer.value([
-          "token": .string(token.description), "documents": .integer(status.documents),
-          "bytes": .integer(bytes),
-        ])
+        writer.value(
+          .object([
+            .token: .string(token.description), .documents: .integer(status.documents),
+            .bytes: .integer(bytes),
+          ])
+        )
       case .pause, .resume, .write, .deleteDomains, .restoreDomains:
-        writer.value([
-          "token": .string(token.description), "state": .string(status.state.rawValue),
-        ])
+        writer.value(
+          .object([
+            .token: .string(token.description), .state: .string(status.state.rawValue),
+          ])
+        )
       }
     }
   }
@@ -173,45 +178,45 @@ extension Service {
     let observing = observingJSON
     let disconnected = disconnections.entries.map(\.json)
     let sorts = self.store.unindexedSorts.slowest.map { sort, requests -> JSONValue in
-      [
-        "entity": .string(sort.entity), "sort": .array(sort.keys.map { .string($0) }),
-        "count": .integer(requests.count), "microsecondsMax": .integer(requests.microsecondsMax),
-      ]
+      .object([
+        .entity: .string(sort.entity), .sort: .array(sort.keys.map { .string($0) }),
+        .count: .integer(requests.count), .microsecondsMax: .integer(requests.microsecondsMax),
+      ])
     }
     read(request) { snapshot, writer in
       let oldest = try snapshot.oldest()
       let followers = listed.map { follower -> JSONValue in
         let token = follower.token ?? oldest
-        return [
-          "name": .string(follower.name), "token": .string(token.description),
-          "behind": .integer(max(0, snapshot.head.number - token.number)),
-        ]
+        return .object([
+          .name: .string(follower.name), .token: .string(token.description),
+          .behind: .integer(max(0, snapshot.head.number - token.number)),
+        ])
       }
       var members: [JSONMember] = [
-        JSONMember("state", mismatch == nil ? "serving" : "mismatch"),
-        JSONMember("token", .string(snapshot.token.description)),
+        JSONMember(.state, mismatch == nil ? "serving" : "mismatch"),
+        JSONMember(.token, .string(snapshot.token.description)),
       ]
-      if let mismatch { members.append(JSONMember("mismatch", .string(mismatch.message))) }
+      if let mismatch { members.append(JSONMember(.mismatch, .string(mismatch.message))) }
       let bytes = FileSize.of([container.storePath, container.storePath + "-wal"])
       var store: [JSONMember] = [
-        JSONMember("path", .string(container.path)), JSONMember("id", .string(identifier)),
-        JSONMember("readOnly", .bool(isReadOnly)), JSONMember("bytes", .integer(Int64(bytes))),
+        JSONMember(.path, .string(container.path)), JSONMember(.id, .string(identifier)),
+        JSONMember(.readOnly, .bool(isReadOnly)), JSONMember(.bytes, .integer(Int64(bytes))),
       ]
-      if snapshot.hidesUnsealedChanges { store.append(JSONMember("unsealed", true)) }
-      let rest: JSONValue = [
-        "store": .object(store),
-        "connections": .integer(connections), "subscriptions": .integer(subscriptions),
-        "observing": observing, "disconnected": .array(disconnected),
-        "followers": .array(
+      if snapshot.hidesUnsealedChanges { store.append(JSONMember(.unsealed, true)) }
+      let rest: JSONValue = .object([
+        .store: .object(store),
+        .connections: .integer(connections), .subscriptions: .integer(subscriptions),
+        .observing: observing, .disconnected: .array(disconnected),
+        .followers: .array(
           followers + (try Self.followers(snapshot, now, silence))
         ),
-        "history": ["oldest": .string(oldest.description)], "slowSorts": .array(sorts),
-        "unusedIndexes": .array(
+        .history: .object([.oldest: .string(oldest.description)]), .slowSorts: .array(sorts),
+        .unusedIndexes: .array(
           try snapshot.unusedIndexes().map { index in
-            ["entity": .string(index.entity), "keys": .array(index.keys.map { .string($0) })]
+            .object([.entity: .string(index.entity), .keys: .array(index.keys.map { .string($0) })])
           }
         ),
-      ]
+      ])
       writer.value(.object(members + (rest.members ?? [])))
     }
   }
@@ -285,14 +290,14 @@ private struct IndexVerification {
       }
     }
     let found = (differing.sorted + leftover.sorted).prefix(Differences.max)
-    return [
-      "token": .string(index.token.description), "checked": .integer(checked),
-      "differences": .array(
+    return .object([
+      .token: .string(index.token.description), .checked: .integer(checked),
+      .differences: .array(
         try found.map { key, what in
-          ["id": .string(try snapshot.wrappedID(key).description), "what": .string(what)]
+          .object([.id: .string(try snapshot.wrappedID(key).description), .what: .string(what)])
         }
       ),
-    ]
+    ])
   }
 }
 

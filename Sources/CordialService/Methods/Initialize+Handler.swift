@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import JSON
 import JSONRPC
@@ -19,23 +20,25 @@ extension Service {
     read(request) { snapshot, writer in
       let features = MethodTable.all.filter { $0.direction == .clientToServer }
         .map { JSONValue.string($0.name) }
-      writer.value([
-        "serverInfo": ["name": .string(facts.name), "version": .string(facts.version)],
-        "capabilities": [
-          "cordial": [
-            "protocolVersion": .integer(Int64(OpenRPC.protocolVersion)), "limits": limits,
-            "features": .array(features),
-            "positionEncoding": .string(call.positionEncoding.rawValue),
-          ]
-        ],
-        "store": [
-          "id": .string(store.identifier), "token": .string(snapshot.token.description),
-          "model": [
-            "name": .string(store.model.name), "version": .string(store.model.version),
-            "hash": .string(store.model.hash),
-          ],
-        ],
-      ])
+      writer.value(
+        .object([
+          .serverInfo: .object([.name: .string(facts.name), .version: .string(facts.version)]),
+          .capabilities: .object([
+            .cordial: .object([
+              .protocolVersion: .integer(Int64(OpenRPC.protocolVersion)), .limits: limits,
+              .features: .array(features),
+              .positionEncoding: .string(call.positionEncoding.rawValue),
+            ])
+          ]),
+          .store: .object([
+            .id: .string(store.identifier), .token: .string(snapshot.token.description),
+            .model: .object([
+              .name: .string(store.model.name), .version: .string(store.model.version),
+              .hash: .string(store.model.hash),
+            ]),
+          ]),
+        ])
+      )
     }
   }
 }

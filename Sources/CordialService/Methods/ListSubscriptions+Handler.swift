@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import JSON
 import JSONRPC
@@ -15,23 +16,23 @@ private struct ListedSubscription: Sendable {
 
   func write(in model: Model, to writer: inout JSONWriter) {
     var members = [
-      JSONMember("connection", .integer(Int64(connection))),
-      JSONMember("subscription", .string(name)),
+      JSONMember(.connection, .integer(Int64(connection))),
+      JSONMember(.subscription, .string(name)),
     ]
-    if let key { members.append(JSONMember("key", .string(key))) }
+    if let key { members.append(JSONMember(.key, .string(key))) }
     writer.raw("{")
     Self.write(members, to: &writer)
-    writer.raw(",\"request\":")
+    writer.key(.request, after: ",")
     writer.raw(string: observation.request.text)
     writer.raw(",")
     members = [
-      JSONMember("mode", .string(observation.request.mode.rawValue)),
-      JSONMember("matching", .string(observation.query.matching.rawValue)),
-      JSONMember("rows", .integer(Int64(observation.result.elementCount))),
-      JSONMember("bytes", .integer(Int64(observation.bytes))),
+      JSONMember(.mode, .string(observation.request.mode.rawValue)),
+      JSONMember(.matching, .string(observation.query.matching.rawValue)),
+      JSONMember(.rows, .integer(Int64(observation.result.elementCount))),
+      JSONMember(.bytes, .integer(Int64(observation.bytes))),
     ]
     members += costs.members
-    if let last = costs.last { members.append(JSONMember("last", last.json(in: model))) }
+    if let last = costs.last { members.append(JSONMember(.last, last.json(in: model))) }
     Self.write(members, to: &writer)
     writer.raw("}")
   }
@@ -64,7 +65,8 @@ extension Service {
     }
     let bytesMax = limits.answerBytesMax
     read(request) { snapshot, writer in
-      writer.raw("{\"subscriptions\":[")
+      writer.key(.subscriptions, after: "{")
+      writer.raw("[")
       for (index, subscription) in listed.enumerated() {
         if index > 0 { writer.raw(",") }
         writer.splitIfLong()
@@ -83,6 +85,6 @@ extension Service {
       costs = costs + own
       bytes += observation.bytes
     }
-    return .object([JSONMember("bytes", .integer(Int64(bytes)))] + costs.members)
+    return .object([JSONMember(.bytes, .integer(Int64(bytes)))] + costs.members)
   }
 }

@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import Interruptions
 import JSON
@@ -14,10 +15,10 @@ extension Service {
       self.answer(
         request,
         outcome.map { copy in
-          [
-            "path": .string(path), "token": .string(copy.token.description),
-            "bytes": .integer(Int64(copy.bytes)),
-          ]
+          .object([
+            .path: .string(path), .token: .string(copy.token.description),
+            .bytes: .integer(Int64(copy.bytes)),
+          ])
         }
       )
     }
@@ -38,7 +39,9 @@ extension Service {
       progress?.end()
       self.answer(
         request,
-        outcome.map { ["before": .integer(Int64($0.before)), "after": .integer(Int64($0.after))] }
+        outcome.map {
+          .object([.before: .integer(Int64($0.before)), .after: .integer(Int64($0.after))])
+        }
       )
     }
   }

@@ -218,7 +218,7 @@ extension Service {
       throw RPCError(
         code: ErrorName.unknownSubscription.code,
         message: "This connection has no subscription \(call.subscription.excerpt)",
-        data: ["code": "unknownSubscription"]
+        data: .object([.code: "unknownSubscription"])
       )
     }
     afterUpdate(session) { service in
@@ -256,7 +256,7 @@ extension Service {
       return flushSearches(of: request.session) { service, error in
         if let error { return service.finish(request, .failure(RPCError(late: error))) }
         if let session = service.sessions[request.session] { service.sendParts(to: session) }
-        service.finish(request, result: ["token": .string(token.description)])
+        service.finish(request, result: .object([.token: .string(token.description)]))
       }
     }
     let cancelWait = follower.reach(token, for: request.session) { error in

@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import Interruptions
 import JSON
@@ -219,21 +220,21 @@ extension SaveAnswer {
     if let error = dryRun.error.map({ RPCError($0) }) {
       members.append(
         JSONMember(
-          "error",
-          [
-            "code": .integer(Int64(error.code)), "message": .string(error.message),
-            "data": error.data ?? .null,
-          ]
+          .error,
+          .object([
+            .code: .integer(Int64(error.code)), .message: .string(error.message),
+            .data: error.data ?? .null,
+          ])
         )
       )
     }
     members += [
-      JSONMember("delete", .array(dryRun.deletes.map { .string(text($0)) })),
-      JSONMember("update", .array(dryRun.updates.map { .string(text($0)) })),
-      JSONMember("fire", .array(own.map { .string($0.name) })),
-      JSONMember("others", .integer(Int64(affected.count - own.count))),
+      JSONMember(.delete, .array(dryRun.deletes.map { .string(text($0)) })),
+      JSONMember(.update, .array(dryRun.updates.map { .string(text($0)) })),
+      JSONMember(.fire, .array(own.map { .string($0.name) })),
+      JSONMember(.others, .integer(Int64(affected.count - own.count))),
     ]
-    writer.raw(",\"dryRun\":")
+    writer.key(.dryRun, after: ",")
     writer.value(.object(members))
   }
 }
@@ -261,7 +262,8 @@ struct ExecutedSave: Sendable {
     case .success(let saved):
       var writer = JSONWriter(reserving: 48 * saved.result.objects.count + 256)
       MessageWriter.beginResult(request.id, &writer)
-      writer.raw("{\"token\":\"")
+      writer.key(.token, after: "{")
+      writer.raw("\"")
       writer.raw(string: saved.token.description)
       writer.raw("\",")
       members(saved, &writer)

@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 package import JSON
 package import ObjectModel
@@ -14,7 +15,8 @@ package struct SaveAnswer: Sendable {
 
   /// Writes `"ids":{…},"objects":[…]`, and `"merged"` if the merge policy decided anything.
   package func writeSave(_ result: SaveResult, to writer: inout JSONWriter) {
-    writer.raw("\"ids\":{")
+    writer.key(.ids)
+    writer.raw("{")
     for (index, inserted) in result.ids.enumerated() {
       if index > 0 { writer.raw(",") }
       writer.string(inserted.sent)
@@ -24,7 +26,8 @@ package struct SaveAnswer: Sendable {
     writer.raw("},")
     writeObjects(result.objects, to: &writer)
     guard !result.merged.isEmpty else { return }
-    writer.raw(",\"merged\":[")
+    writer.key(.merged, after: ",")
+    writer.raw("[")
     for (index, merged) in result.merged.enumerated() {
       if index > 0 { writer.raw(",") }
       write(merged, to: &writer)
@@ -34,10 +37,11 @@ package struct SaveAnswer: Sendable {
 
   /// Writes `"count":…`, and `"ids"` if the request asked for them.
   package func writeCount(_ result: SaveResult, to writer: inout JSONWriter) {
-    writer.raw("\"count\":")
+    writer.key(.count)
     writer.integer(Int64(result.count))
     guard let matched = result.matched else { return }
-    writer.raw(",\"ids\":[")
+    writer.key(.ids, after: ",")
+    writer.raw("[")
     for (index, name) in matched.enumerated() {
       if index > 0 { writer.raw(",") }
       write(name, to: &writer)
@@ -47,23 +51,25 @@ package struct SaveAnswer: Sendable {
 
   /// Writes `"undone":…,"objects":[…]`.
   package func writeRevert(_ result: SaveResult, to writer: inout JSONWriter) {
-    writer.raw("\"undone\":")
+    writer.key(.undone)
     writer.integer(Int64(result.undone ?? 0))
     writer.raw(",")
     writeObjects(result.objects, to: &writer)
   }
 
   private func writeObjects(_ objects: [SavedObject], to writer: inout JSONWriter) {
-    writer.raw("\"objects\":[")
+    writer.key(.objects)
+    writer.raw("[")
     for (index, object) in objects.enumerated() {
       if index > 0 { writer.raw(",") }
-      writer.raw("{\"id\":")
+      writer.key(.id, after: "{")
       write(object.id, to: &writer)
       guard let version = object.version else {
-        writer.raw(",\"deleted\":true}")
+        writer.key(.deleted, after: ",")
+        writer.raw("true}")
         continue
       }
-      writer.raw(",\"version\":")
+      writer.key(.version, after: ",")
       writer.integer(version)
       write(object.values, to: &writer)
       writer.raw("}")
@@ -73,7 +79,8 @@ package struct SaveAnswer: Sendable {
 
   private func write(_ values: [SavedProperty], to writer: inout JSONWriter) {
     guard !values.isEmpty else { return }
-    writer.raw(",\"values\":{")
+    writer.key(.values, after: ",")
+    writer.raw("{")
     var names = NestedNames()
     for property in values {
       writer.raw(string: names.next(property.name))
@@ -94,14 +101,15 @@ package struct SaveAnswer: Sendable {
   }
 
   private func write(_ merged: MergedObject, to writer: inout JSONWriter) {
-    writer.raw("{\"id\":")
+    writer.key(.id, after: "{")
     write(merged.id, to: &writer)
     switch merged.outcome {
     case .delete(let outcome):
-      writer.raw(",\"delete\":")
+      writer.key(.delete, after: ",")
       writer.string(outcome.rawValue)
     case .properties(let properties):
-      writer.raw(",\"properties\":{")
+      writer.key(.properties, after: ",")
+      writer.raw("{")
       for (index, property) in properties.enumerated() {
         if index > 0 { writer.raw(",") }
         writer.name(property.name)

@@ -48,14 +48,16 @@ extension Service {
             let suggestions = try index.suggestions(wanted, without: [])
             var writer = JSONWriter()
             MessageWriter.beginResult(request.id, &writer)
-            writer.value([
-              "token": .string(index.token.description),
-              "suggestions": .array(
-                suggestions.map {
-                  ["text": .string($0.text), "documents": .integer($0.documents)]
-                }
-              ),
-            ])
+            writer.value(
+              .object([
+                .token: .string(index.token.description),
+                .suggestions: .array(
+                  suggestions.map {
+                    .object([.text: .string($0.text), .documents: .integer($0.documents)])
+                  }
+                ),
+              ])
+            )
             writer.raw("}")
             return MessageBytes(writer)
           }

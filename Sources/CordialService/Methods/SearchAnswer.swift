@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import JSON
 import ObjectModel
@@ -254,14 +255,20 @@ struct SearchAnswer {
     bytesMax: Int,
     to writer: inout JSONWriter
   ) throws {
-    writer.raw("{\"token\":\"")
+    writer.key(.token, after: "{")
+    writer.raw("\"")
     writer.raw(string: token.description)
-    writer.raw("\",\"storeToken\":\"")
+    writer.key(.storeToken, after: "\",")
+    writer.raw("\"")
     writer.raw(string: snapshot.token.description)
-    writer.raw("\",\"total\":")
+    writer.key(.total, after: "\",")
     writer.integer(result.total)
-    if result.isAtLeast { writer.raw(",\"totalIsAtLeast\":true") }
-    writer.raw(",\"hits\":[")
+    if result.isAtLeast {
+      writer.key(.totalIsAtLeast, after: ",")
+      writer.raw("true")
+    }
+    writer.key(.hits, after: ",")
+    writer.raw("[")
     for (index, hit) in result.hits.enumerated() {
       if index > 0 { writer.raw(",") }
       writer.splitIfLong()
@@ -270,7 +277,7 @@ struct SearchAnswer {
     }
     writer.raw("]")
     if let properties = call.facets {
-      writer.raw(",\"facets\":")
+      writer.key(.facets, after: ",")
       try writeFacets(of: result.all, properties, bytesMax, &writer)
     }
     for reason in Self.reasons(result) {
@@ -280,10 +287,10 @@ struct SearchAnswer {
       writer.value(reason.value)
     }
     if call.explains {
-      writer.raw(",\"postings\":")
+      writer.key(.postings, after: ",")
       writer.value(Self.value(of: result.postings))
     }
-    writer.raw(",\"tookMicroseconds\":")
+    writer.key(.tookMicroseconds, after: ",")
     writer.integer(microseconds())
     writer.raw("}")
   }
@@ -293,16 +300,16 @@ struct SearchAnswer {
     var reasons: [JSONMember] = []
     if !result.omit.isEmpty {
       let totals = result.omit.map { JSONMember($0.word, .integer($0.total)) }
-      reasons.append(JSONMember("omit", .object(totals)))
+      reasons.append(JSONMember(.omit, .object(totals)))
     }
     if !result.missing.isEmpty {
-      reasons.append(JSONMember("missing", .array(result.missing.map { .string($0) })))
+      reasons.append(JSONMember(.missing, .array(result.missing.map { .string($0) })))
     }
     if !result.instead.isEmpty {
       let nearest = result.instead.map { word, nearest in
         JSONMember(word, .array(nearest.map { .string($0) }))
       }
-      reasons.append(JSONMember("instead", .object(nearest)))
+      reasons.append(JSONMember(.instead, .object(nearest)))
     }
     return reasons
   }
@@ -315,9 +322,9 @@ struct SearchAnswer {
     let entity = snapshot.model.entity(hit.key.entity)
     var highlighter = highlighter
     highlighter.encoding = call.positionEncoding
-    writer.raw("{\"id\":")
+    writer.key(.id, after: "{")
     writer.string(try snapshot.wrappedID(hit.key).description)
-    writer.raw(",\"score\":")
+    writer.key(.score, after: ",")
     writer.double(Self.rounded(hit.score))
     let names = entity.spotlight?.fields ?? []
     let object = hit.key.object
@@ -325,27 +332,29 @@ struct SearchAnswer {
     let content = try indexed.content([object], of: hit.key.entity, withExcluded: true)[object]
     let texts = content?.texts ?? []
     let values = Dictionary(uniqueKeysWithValues: zip(names, texts))
-    writer.raw(",\"title\":")
+    writer.key(.title, after: ",")
     writer.value(
       entity.spotlight?.displayName.flatMap { values[$0] ?? nil }.map { .string($0) } ?? nil
     )
     if call.highlights {
-      writer.raw(",\"highlights\":")
+      writer.key(.highlights, after: ",")
       writer.value(highlights(values, highlighter))
     }
     if call.snippets, let snippet = highlighter.snippet(of: bodies(values, entity)) {
-      writer.raw(",\"snippet\":")
-      writer.value([
-        "property": .string(snippet.property), "text": .string(snippet.text),
-        "highlights": Self.pairs(snippet.highlights),
-      ])
+      writer.key(.snippet, after: ",")
+      writer.value(
+        .object([
+          .property: .string(snippet.property), .text: .string(snippet.text),
+          .highlights: Self.pairs(snippet.highlights),
+        ])
+      )
     }
     if let plan = plans[hit.key.entity] {
-      writer.raw(",\"object\":")
+      writer.key(.object, after: ",")
       if try !snapshot.write(hit.key.object, as: plan, to: &writer) { writer.null() }
     }
     if call.explains {
-      writer.raw(",\"explanation\":")
+      writer.key(.explanation, after: ",")
       writer.value(Self.explanation(hit.explanation))
     }
     writer.raw("}")
@@ -362,17 +371,17 @@ struct SearchAnswer {
   static func explanation(_ terms: [TermShare]) -> JSONValue {
     .array(
       terms.map { term in
-        [
-          "term": .string(term.term), "count": .integer(term.count),
-          "frequency": .integer(term.documents), "bound": .number(rounded(term.bound)),
-          "share": .number(rounded(term.share)),
-        ]
+        .object([
+          .term: .string(term.term), .count: .integer(term.count),
+          .frequency: .integer(term.documents), .bound: .number(rounded(term.bound)),
+          .share: .number(rounded(term.share)),
+        ])
       }
     )
   }
 
   static func value(of postings: Postings) -> JSONValue {
-    ["read": .integer(postings.read), "skipped": .integer(postings.skipped)]
+    .object([.read: .integer(postings.read), .skipped: .integer(postings.skipped)])
   }
 
   private func highlights(_ values: [String: String?], _ highlighter: Highlighter) -> JSONValue {
@@ -413,7 +422,7 @@ struct SearchAnswer {
     let entities = groups.map { number, keys in
       JSONMember(snapshot.model.entity(number).name, .integer(Int64(keys.count)))
     }
-    writer.raw("{\"entities\":")
+    writer.key(.entities, after: "{")
     writer.value(.object(entities))
     for (number, keys) in groups {
       let entity = snapshot.model.entity(number)

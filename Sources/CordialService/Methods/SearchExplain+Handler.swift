@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import JSON
 import JSONRPC
@@ -43,20 +44,20 @@ extension SearchAnswer {
     _ wanted: SearchRequest,
     _ index: IndexSnapshot
   ) throws -> [JSONMember] {
-    var members = [JSONMember("token", .string(token.description))]
+    var members = [JSONMember(.token, .string(token.description))]
     func end(
       _ found: Bool,
       _ others: [JSONMember],
       _ postings: Postings = Postings(read: 0, skipped: 0)
     ) -> [JSONMember] {
-      members.append(JSONMember("found", .bool(found)))
-      return members + others + [JSONMember("postings", Self.value(of: postings))]
+      members.append(JSONMember(.found, .bool(found)))
+      return members + others + [JSONMember(.postings, Self.value(of: postings))]
     }
     guard let key = try snapshot.resolve(id), try snapshot.exists(key) else {
-      return end(false, [JSONMember("reason", "unknown")])
+      return end(false, [JSONMember(.reason, "unknown")])
     }
     guard snapshot.model.entity(key.entity).spotlight != nil else {
-      return end(false, [JSONMember("reason", "notIndexed"), JSONMember("rule", "entity")])
+      return end(false, [JSONMember(.reason, "notIndexed"), JSONMember(.rule, "entity")])
     }
     try checkIndexed(key, id)
     let content = try indexed.content([key.object], of: key.entity)[key.object]
@@ -64,7 +65,7 @@ extension SearchAnswer {
     if let rule = isDeleted ? .delegate : try indexed.exclusion(of: key) {
       return end(
         false,
-        [JSONMember("reason", "notIndexed"), JSONMember("rule", .string(rule.rawValue))]
+        [JSONMember(.reason, "notIndexed"), JSONMember(.rule, .string(rule.rawValue))]
       )
     }
     let texts = content?.texts ?? []
@@ -81,27 +82,27 @@ extension SearchAnswer {
       return end(
         true,
         [
-          JSONMember("rank", .integer(Int64(rank))),
-          JSONMember("score", .number(Self.rounded(score))),
-          JSONMember("explanation", Self.explanation(terms)),
+          JSONMember(.rank, .integer(Int64(rank))),
+          JSONMember(.score, .number(Self.rounded(score))),
+          JSONMember(.explanation, Self.explanation(terms)),
         ],
         postings
       )
     case .notIndexed:
-      return end(false, [JSONMember("reason", "notIndexed"), JSONMember("rule", "empty")])
+      return end(false, [JSONMember(.reason, "notIndexed"), JSONMember(.rule, "empty")])
     case .missingWord(let word, let nearest):
       return end(
         false,
         [
-          JSONMember("reason", "missingWord"), JSONMember("word", .string(word)),
-          JSONMember("nearest", .array(nearest.map { .string($0) })),
+          JSONMember(.reason, "missingWord"), JSONMember(.word, .string(word)),
+          JSONMember(.nearest, .array(nearest.map { .string($0) })),
         ],
         postings
       )
     case .excludedWord(let word):
       return end(
         false,
-        [JSONMember("reason", "excludedWord"), JSONMember("word", .string(word))],
+        [JSONMember(.reason, "excludedWord"), JSONMember(.word, .string(word))],
         postings
       )
     case .filtered:
@@ -109,8 +110,8 @@ extension SearchAnswer {
       return end(
         false,
         [
-          JSONMember("reason", "filtered"),
-          JSONMember("filter", isOther ? "entities" : "predicate"),
+          JSONMember(.reason, "filtered"),
+          JSONMember(.filter, isOther ? "entities" : "predicate"),
         ],
         postings
       )

@@ -1,3 +1,4 @@
+import CordialProtocol
 import Interruptions
 import JSON
 import JSONRPC
@@ -46,7 +47,7 @@ final class WorkProgress: Sendable {
   }
 
   func begin() {
-    send(["kind": "begin", "title": .string(title), "percentage": 0, "cancellable": true])
+    send(.object([.kind: "begin", .title: .string(title), .percentage: 0, .cancellable: true]))
   }
 
   /// Reports the progress, unless the last report was sent within the minimum pause.
@@ -64,19 +65,19 @@ final class WorkProgress: Sendable {
     }
     guard isDue else { return }
     let percentage = min(99, done * 100 / max(count, done, 1))
-    let message = what.map { [JSONMember("message", .string("\(done) \($0)"))] } ?? []
+    let message = what.map { [JSONMember(.message, .string("\(done) \($0)"))] } ?? []
     send(
       .object(
-        [JSONMember("kind", "report")] + message
-          + [JSONMember("percentage", .integer(Int64(percentage)))]
+        [JSONMember(.kind, "report")] + message
+          + [JSONMember(.percentage, .integer(Int64(percentage)))]
       )
     )
   }
 
-  func end() { send(["kind": "end"]) }
+  func end() { send(.object([.kind: "end"])) }
 
   private func send(_ value: JSONValue) {
-    let params: JSONValue = ["token": token, "value": value]
+    let params: JSONValue = .object([.token: token, .value: value])
     send(MessageWriter.notification("$/progress", Array(params.text.utf8)))
   }
 }
@@ -90,7 +91,7 @@ extension Service {
   /// - Returns: The progress, which ends before the response; nil without a `workDoneToken`.
   /// - Throws: `RPCError` for a token that is neither a string nor an integer.
   func beginProgress(of request: Request, _ title: String) throws(RPCError) -> WorkProgress? {
-    guard let token = request.params["workDoneToken"], !token.isNull else { return nil }
+    guard let token = request.params[.workDoneToken], !token.isNull else { return nil }
     guard token.string != nil || token.integer != nil else {
       throw RPCError(
         .invalidParams,

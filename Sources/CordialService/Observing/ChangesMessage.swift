@@ -1,3 +1,4 @@
+import CordialProtocol
 import JSON
 import JSONRPC
 
@@ -54,21 +55,27 @@ struct ChangesMessage: Sendable {
 
   private func bytes(of part: Part) -> MessageBytes {
     var writer = JSONWriter(reserving: 256)
-    writer.raw("{\"jsonrpc\":\"2.0\",\"method\":\"changes\",\"params\":{\"from\":\"")
+    MessageWriter.beginNotification(MethodName.changes.rawValue, &writer)
+    writer.key(.from, after: "{")
+    writer.raw("\"")
     writer.raw(string: from)
     writer.raw("\"")
     if part.isLast {
-      writer.raw(",\"token\":\"")
+      writer.key(.token, after: ",")
+      writer.raw("\"")
       writer.raw(string: token)
-      writer.raw("\",\"authors\":")
+      writer.key(.authors, after: "\",")
       writer.value(.array(authors.map { $0.map { .string($0) } ?? .null }))
     } else {
-      writer.raw(",\"more\":true")
+      writer.key(.more, after: ",")
+      writer.raw("true")
     }
-    writer.raw(",\"updates\":[")
+    writer.key(.updates, after: ",")
+    writer.raw("[")
     var message = MessageBytes([])
     for (index, (number, fragment)) in part.updates.enumerated() {
-      writer.raw(index > 0 ? ",{\"subscription\":\"s" : "{\"subscription\":\"s")
+      writer.key(.subscription, after: index > 0 ? ",{" : "{")
+      writer.raw("\"s")
       writer.integer(Int64(number))
       writer.raw("\",")
       let bytes = fragment.bytes

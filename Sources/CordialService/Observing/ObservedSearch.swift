@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import JSON
 import JSONRPC
@@ -83,7 +84,7 @@ extension ObservedSearch.Hit {
     let new = try JSONParser.parse(bytes.span).members ?? []
     let old = try JSONParser.parse(other.bytes.span).members ?? []
     var names = new.filter { member in
-      member.name != "score" && old.first { $0.name == member.name }?.value != member.value
+      !member.isOne(of: .score) && old.first { $0.name == member.name }?.value != member.value
     }.map(\.name)
     names += old.map(\.name).filter { name in !new.contains { $0.name == name } }
     return names
@@ -123,9 +124,9 @@ extension UpdateBuilder {
     for update in updates {
       try out.element { writer in
         Self.begin(update.offset, update.hit, &writer)
-        writer.raw(",\"properties\":")
+        writer.key(.properties, after: ",")
         writer.value(.array(update.properties.map { .string($0) }))
-        writer.raw(",\"object\":")
+        writer.key(.object, after: ",")
         writer.raw(update.hit.bytes)
         writer.raw("}")
       }
@@ -166,10 +167,11 @@ extension UpdateBuilder {
       try out.element { writer in
         Self.begin(removal.offset, hit, &writer)
         if let offset = removal.movedTo {
-          writer.raw(",\"movedTo\":")
+          writer.key(.movedTo, after: ",")
           writer.integer(Int64(offset))
         } else if try !snapshot.exists(hit.key) {
-          writer.raw(",\"deleted\":true")
+          writer.key(.deleted, after: ",")
+          writer.raw("true")
         }
         writer.raw("}")
       }
@@ -181,11 +183,11 @@ extension UpdateBuilder {
       try out.element { writer in
         Self.begin(insertion.offset, hit, &writer)
         if let offset = insertion.movedFrom {
-          writer.raw(",\"movedFrom\":")
+          writer.key(.movedFrom, after: ",")
           writer.integer(Int64(offset))
         }
         if observation.request.mode == .values {
-          writer.raw(",\"object\":")
+          writer.key(.object, after: ",")
           writer.raw(hit.bytes)
         }
         writer.raw("}")
@@ -195,9 +197,9 @@ extension UpdateBuilder {
   }
 
   private static func begin(_ offset: Int, _ hit: ObservedSearch.Hit, _ writer: inout JSONWriter) {
-    writer.raw("{\"offset\":")
+    writer.key(.offset, after: "{")
     writer.integer(Int64(offset))
-    writer.raw(",\"id\":")
+    writer.key(.id, after: ",")
     writer.string(hit.id)
   }
 

@@ -46,16 +46,16 @@ package struct FetchCall: Call {
     traits: [.isScripted, .overtakesIfSmall],
     params: FetchFields.all,
     result: .object([
-      .required("token", .token, "the position of the result"),
-      .optional("objects", .array(.nullable(.storedObject)), "null for an ID without an object"),
-      .optional("ids", .array(.wrappedID), "with result ids: the IDs"),
-      .optional("count", .count, "with result count: the number"),
-      .optional("rows", .array(.map(.any)), "with result values: the rows"),
-      .optional("next", .string, "with limit: the cursor for the next page, absent at the end"),
-      .optional("sections", .array(.section), "with sectionBy: the sections of the whole result"),
-      .optional("included", .map(.storedObject), "with include: objects by ID, each once"),
-      .optional("total", .count, "with total: the number without limit and offset"),
-      .optional("missing", .missing, "why each object is null, by ID"),
+      .required(.token, .token, "the position of the result"),
+      .optional(.objects, .array(.nullable(.storedObject)), "null for an ID without an object"),
+      .optional(.ids, .array(.wrappedID), "with result ids: the IDs"),
+      .optional(.count, .count, "with result count: the number"),
+      .optional(.rows, .array(.map(.any)), "with result values: the rows"),
+      .optional(.next, .string, "with limit: the cursor for the next page, absent at the end"),
+      .optional(.sections, .array(.section), "with sectionBy: the sections of the whole result"),
+      .optional(.included, .map(.storedObject), "with include: objects by ID, each once"),
+      .optional(.total, .count, "with total: the number without limit and offset"),
+      .optional(.missing, .missing, "why each object is null, by ID"),
     ]),
     example: [
       "entity": "Package", "predicate": "section.name == $s", "arguments": ["s": "web"],
@@ -80,51 +80,51 @@ package struct FetchCall: Call {
     template: (String) -> [JSONMember]?,
     selection: (_ name: String, _ entity: String) -> JSONValue?
   ) throws(RPCError) -> JSONValue {
-    guard params["template"] != nil || params["value"] != nil, var members = params.members else {
+    guard params[.template] != nil || params[.value] != nil, var members = params.members else {
       return params
     }
-    if let name = params["template"]?.string {
+    if let name = params[.template]?.string {
       guard let stored = template(name) else {
         throw RPCError(.invalidParams, "fetch: the model has no template \(name.excerpt)")
       }
-      members.removeAll { $0.name == "template" }
+      members.removeAll { $0.isOne(of: .template) }
       let sent = Set(members.map(\.name))
       members = stored.filter { !sent.contains($0.name) } + members
     }
     let whole = JSONValue.object(members)
-    guard let name = whole["value"]?.string else { return whole }
-    guard whole["select"] == nil else {
+    guard let name = whole[.value]?.string else { return whole }
+    guard whole[.select] == nil else {
       throw RPCError(.invalidParams, "fetch: name either a value or a select")
     }
-    guard let select = selection(name, whole["entity"]?.string ?? "") else {
+    guard let select = selection(name, whole[.entity]?.string ?? "") else {
       throw RPCError(
         .invalidParams,
         "fetch: the model has no value \(name.excerpt) of that entity"
       )
     }
-    return .object(members.filter { $0.name != "value" } + [JSONMember("select", select)])
+    return .object(members.filter { !$0.isOne(of: .value) } + [JSONMember(.select, select)])
   }
 
   package init(_ params: Params) throws(RPCError) {
-    ids = params.strings("ids")
-    entity = params.string("entity") ?? ""
-    predicate = params.string("predicate")
-    arguments = params["arguments"]
-    sort = params.strings("sort") ?? []
-    limit = params.int("limit")
-    offset = params.int("offset") ?? 0
-    select = try params["select"].map { value throws(RPCError) in try Self.selections(value) }
-    after = params.string("after")
-    sectionBy = params.string("sectionBy")
-    include = params.strings("include") ?? []
-    groupBy = params.strings("groupBy") ?? []
-    having = params.string("having")
-    distinct = params.bool("distinct")
-    subentities = params["subentities"]?.bool ?? true
-    result = params.string("result").flatMap(Result.init(rawValue:)) ?? .objects
-    total = params.bool("total")
-    at = params.string("at")
-    asOf = params.string("asOf")
+    ids = params.strings(.ids)
+    entity = params.string(.entity) ?? ""
+    predicate = params.string(.predicate)
+    arguments = params[.arguments]
+    sort = params.strings(.sort) ?? []
+    limit = params.int(.limit)
+    offset = params.int(.offset) ?? 0
+    select = try params[.select].map { value throws(RPCError) in try Self.selections(value) }
+    after = params.string(.after)
+    sectionBy = params.string(.sectionBy)
+    include = params.strings(.include) ?? []
+    groupBy = params.strings(.groupBy) ?? []
+    having = params.string(.having)
+    distinct = params.bool(.distinct)
+    subentities = params[.subentities]?.bool ?? true
+    result = params.string(.result).flatMap(Result.init(rawValue:)) ?? .objects
+    total = params.bool(.total)
+    at = params.string(.at)
+    asOf = params.string(.asOf)
     guard at == nil || asOf == nil else {
       throw RPCError(.invalidParams, "fetch: name either at or asOf")
     }
@@ -147,12 +147,12 @@ package struct FetchCall: Call {
     }
   }
 
-  private static let queryOnly = [
-    "predicate", "arguments", "sort", "limit", "offset", "result", "total", "after", "sectionBy",
-    "groupBy", "having", "distinct", "subentities",
+  private static let queryOnly: [MemberName] = [
+    .predicate, .arguments, .sort, .limit, .offset, .result, .total, .after, .sectionBy, .groupBy,
+    .having, .distinct, .subentities,
   ]
-  private static let valuesOnly = ["groupBy", "having", "distinct"]
-  private static let objectsOnly = ["include"]
+  private static let valuesOnly: [MemberName] = [.groupBy, .having, .distinct]
+  private static let objectsOnly: [MemberName] = [.include]
 
   /// Reads the member `select` of a method's params.
   static func selections(
@@ -167,8 +167,8 @@ package struct FetchCall: Call {
       selections = (value.members ?? []).map { member in
         Selection(
           name: member.name,
-          path: member.value.string ?? member.value["path"]?.string ?? "",
-          fallback: member.value["default"]
+          path: member.value.string ?? member.value[.path]?.string ?? "",
+          fallback: member.value[.default]
         )
       }
     }

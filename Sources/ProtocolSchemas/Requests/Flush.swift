@@ -9,7 +9,7 @@ package struct FlushCall: Call {
     "Responds after all changes up to now are sent and indexed.",
     order: .alone,
     traits: [.isScripted, .hasShortResult],
-    result: .object([.required("token", .token, "the position up to which all changes were sent")])
+    result: .object([.required(.token, .token, "the position up to which all changes were sent")])
   )
 
   package init(_ params: Params) throws(RPCError) {}

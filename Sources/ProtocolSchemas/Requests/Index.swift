@@ -10,20 +10,20 @@ package struct IndexStatusCall: Call {
     order: .read,
     hasTimeLimit: false,
     result: .object([
-      .required("token", .token, "the position of the index"),
-      .required("behind", .count, "the number of commits after that position"),
-      .required("documents", .count, "the number of indexed objects"),
-      .required("dead", .number, "the part of all documents that are former ones, from 0 to 1"),
-      .required("bytes", .count, "the size on disk"),
+      .required(.token, .token, "the position of the index"),
+      .required(.behind, .count, "the number of commits after that position"),
+      .required(.documents, .count, "the number of indexed objects"),
+      .required(.dead, .number, "the part of all documents that are former ones, from 0 to 1"),
+      .required(.bytes, .count, "the size on disk"),
       .required(
-        "state",
+        .state,
         .choice(["ready", "catchingUp", "rebuilding", "paused", "failed"]),
         "the state"
       ),
-      .optional("reason", .choice(["requested", "diskFull"]), "why it is paused"),
-      .optional("activity", .string, "what the index does at the moment"),
-      .required("oldest", .token, "the oldest commit as of which a search is possible"),
-      .required("processorMicroseconds", .count, "the processor time that the index has used"),
+      .optional(.reason, .choice(["requested", "diskFull"]), "why it is paused"),
+      .optional(.activity, .string, "what the index does at the moment"),
+      .required(.oldest, .token, "the oldest commit as of which a search is possible"),
+      .required(.processorMicroseconds, .count, "the processor time that the index has used"),
     ])
   )
 
@@ -38,14 +38,14 @@ package struct IndexVerifyCall: Call {
     order: .read,
     hasTimeLimit: false,
     result: .object([
-      .required("token", .token, "the compared position"),
-      .required("checked", .count, "the number of compared objects"),
+      .required(.token, .token, "the compared position"),
+      .required(.checked, .count, "the number of compared objects"),
       .required(
-        "differences",
+        .differences,
         .array(
           .object([
-            .required("id", .wrappedID, "the object"),
-            .required("what", .string, "the kind: missing, leftover or different"),
+            .required(.id, .wrappedID, "the object"),
+            .required(.what, .string, "the kind: missing, leftover or different"),
           ])
         ),
         "the differences, at most 100"
@@ -64,9 +64,9 @@ package struct IndexRebuildCall: Call {
     order: .read,
     hasTimeLimit: false,
     result: .object([
-      .required("token", .token, "the position of the new index"),
-      .required("documents", .count, "the number of indexed objects"),
-      .required("bytes", .count, "the size on disk"),
+      .required(.token, .token, "the position of the new index"),
+      .required(.documents, .count, "the number of indexed objects"),
+      .required(.bytes, .count, "the size on disk"),
     ])
   )
 
@@ -81,8 +81,8 @@ package struct IndexPauseCall: Call {
     order: .read,
     hasTimeLimit: false,
     result: .object([
-      .required("token", .token, "the position of the index"),
-      .required("state", .choice(["paused"]), "the state"),
+      .required(.token, .token, "the position of the index"),
+      .required(.state, .choice(["paused"]), "the state"),
     ])
   )
 
@@ -97,8 +97,8 @@ package struct IndexResumeCall: Call {
     order: .read,
     hasTimeLimit: false,
     result: .object([
-      .required("token", .token, "the position of the index"),
-      .required("state", .choice(["ready", "catchingUp"]), "the state"),
+      .required(.token, .token, "the position of the index"),
+      .required(.state, .choice(["ready", "catchingUp"]), "the state"),
     ])
   )
 

@@ -17,19 +17,19 @@ package struct InitializeCall: Call {
   package let timeoutSeconds: Double?
 
   private static let cordial = Field.optional(
-    "cordial",
+    .cordial,
     .object([
-      .optional("author", .string, "the author of saves that name none"),
-      .optional("context", .string, "the context of saves that name none"),
-      .optional("mergePolicy", .string, "the merge policy of saves that name none"),
-      .optional("integers", .choice(["number"]), "how int64 values are sent"),
-      .optional("coalesce", .integer(0...60_000), "how long to coalesce changes, in ms"),
+      .optional(.author, .string, "the author of saves that name none"),
+      .optional(.context, .string, "the context of saves that name none"),
+      .optional(.mergePolicy, .string, "the merge policy of saves that name none"),
+      .optional(.integers, .choice(["number"]), "how int64 values are sent"),
+      .optional(.coalesce, .integer(0...60_000), "how long to coalesce changes, in ms"),
       .optional(
-        "positionEncoding",
+        .positionEncoding,
         .choice(PositionEncoding.allCases.map(\.rawValue)),
         "the unit of positions in highlights and snippets; utf-16 when absent"
       ),
-      .optional("timeoutSeconds", .number, "the time limit of requests that name none"),
+      .optional(.timeoutSeconds, .number, "the time limit of requests that name none"),
     ]),
     "the settings of the connection"
   )
@@ -41,35 +41,35 @@ package struct InitializeCall: Call {
     traits: [.isScripted, .needsNoModel, .hasShortResult],
     params: [
       cordial,
-      .optional("processId", .nullable(.any), "as in LSP"),
-      .optional("clientInfo", .any, "as in LSP"),
-      .optional("locale", .any, "as in LSP"),
-      .optional("rootPath", .any, "as in LSP"),
-      .optional("rootUri", .any, "as in LSP"),
-      .optional("workspaceFolders", .any, "as in LSP"),
-      .optional("initializationOptions", .nullable(.any), "may contain cordial instead"),
-      .optional("capabilities", .any, "as in LSP"),
-      .optional("trace", .any, "as in LSP"),
+      .optional(.processId, .nullable(.any), "as in LSP"),
+      .optional(.clientInfo, .any, "as in LSP"),
+      .optional(.locale, .any, "as in LSP"),
+      .optional(.rootPath, .any, "as in LSP"),
+      .optional(.rootUri, .any, "as in LSP"),
+      .optional(.workspaceFolders, .any, "as in LSP"),
+      .optional(.initializationOptions, .nullable(.any), "may contain cordial instead"),
+      .optional(.capabilities, .any, "as in LSP"),
+      .optional(.trace, .any, "as in LSP"),
     ],
     result: .object([
       .required(
-        "serverInfo",
+        .serverInfo,
         .object([
-          .required("name", .string, "the name of the program"),
-          .required("version", .string, "its version"),
+          .required(.name, .string, "the name of the program"),
+          .required(.version, .string, "its version"),
         ]),
         "the name and the version"
       ),
       .required(
-        "capabilities",
+        .capabilities,
         .object([
           .required(
-            "cordial",
+            .cordial,
             .object([
-              .required("protocolVersion", .count, "the version of the protocol"),
-              .required("limits", .map(.count), "the limits, by name"),
-              .required("features", .array(.string), "the methods that a client may call"),
-              .required("positionEncoding", .string, "the unit of positions in texts"),
+              .required(.protocolVersion, .count, "the version of the protocol"),
+              .required(.limits, .map(.count), "the limits, by name"),
+              .required(.features, .array(.string), "the methods that a client may call"),
+              .required(.positionEncoding, .string, "the unit of positions in texts"),
             ]),
             "what the service can do"
           )
@@ -77,15 +77,15 @@ package struct InitializeCall: Call {
         "what the service can do"
       ),
       .required(
-        "store",
+        .store,
         .object([
-          .required("id", .string, "the identifier"),
-          .required("token", .token, "the newest commit"),
+          .required(.id, .string, "the identifier"),
+          .required(.token, .token, "the newest commit"),
           .required(
-            "model",
+            .model,
             .object([
-              .required("name", .string, "the name"), .required("version", .string, "the version"),
-              .required("hash", .string, "a hash of the model, without its version"),
+              .required(.name, .string, "the name"), .required(.version, .string, "the version"),
+              .required(.hash, .string, "a hash of the model, without its version"),
             ]),
             "the model"
           ),
@@ -97,15 +97,15 @@ package struct InitializeCall: Call {
   )
 
   package init(_ params: Params) throws(RPCError) {
-    let options = params["cordial"] ?? params["initializationOptions"]?["cordial"] ?? [:]
+    let options = params[.cordial] ?? params[.initializationOptions]?[.cordial] ?? [:]
     if let found = Self.cordial.schema.mismatch(options)?.inside(member: "cordial") {
       throw RPCError(.invalidParams, "initialize: \(found.sentence)")
     }
-    author = try WriteFields.checkedAuthor(options["author"]?.string, "initialize")
-    context = try WriteFields.limited(options["context"]?.string, "context", "initialize")
-    mergePolicy = options["mergePolicy"]?.string
-    coalesce = options["coalesce"]?.integer.map(Int.init) ?? 0
-    positionEncoding = Self.positionEncoding(options, params["capabilities"])
+    author = try WriteFields.checkedAuthor(options[.author]?.string, "initialize")
+    context = try WriteFields.limited(options[.context]?.string, "context", "initialize")
+    mergePolicy = options[.mergePolicy]?.string
+    coalesce = options[.coalesce]?.integer.map(Int.init) ?? 0
+    positionEncoding = Self.positionEncoding(options, params[.capabilities])
     timeoutSeconds = try Params.timeoutSeconds(of: options, "initialize")
   }
 }
@@ -116,7 +116,7 @@ extension InitializeCall {
     _ options: JSONValue,
     _ capabilities: JSONValue?
   ) -> PositionEncoding {
-    let named = options["positionEncoding"]?.string.map { [$0] }
+    let named = options[.positionEncoding]?.string.map { [$0] }
     let listed = capabilities?["general"]?["positionEncodings"]?.array?.compactMap(\.string)
     return (named ?? listed ?? []).lazy.compactMap(PositionEncoding.init).first ?? .utf16
   }
@@ -154,7 +154,7 @@ package enum SetTraceNotification {
   package static let method = Method.notification(
     .setTrace,
     "Accepted without effect, because LSP clients send it.",
-    params: [.required("value", .choice(["off", "messages", "verbose"]), "the level")],
+    params: [.required(.value, .choice(["off", "messages", "verbose"]), "the level")],
     example: ["value": "off"]
   )
 }
@@ -164,7 +164,7 @@ package enum CancelNotification {
   package static let method = Method.notification(
     .cancelRequest,
     "Cancels a request, which is still answered.",
-    params: [.required("id", .any, "the ID of the request")],
+    params: [.required(.id, .any, "the ID of the request")],
     example: ["id": 7]
   )
 }

@@ -11,18 +11,18 @@ package struct BackupCall: Call {
     "Copies the store at one position to a new folder, while clients use it.",
     order: .any,
     hasTimeLimit: false,
-    params: [.required("path", .string, "the absolute path of a folder that does not exist")],
+    params: [.required(.path, .string, "the absolute path of a folder that does not exist")],
     result: .object([
-      .required("path", .string, "the path of the copy, which is a complete store"),
-      .required("token", .token, "the position of the copy in this store's history"),
-      .required("bytes", .count, "the size of the copy"),
+      .required(.path, .string, "the path of the copy, which is a complete store"),
+      .required(.token, .token, "the position of the copy in this store's history"),
+      .required(.bytes, .count, "the size of the copy"),
     ]),
     example: ["path": "/backups/Packages-2026-01-31.cordial"],
     errors: [.storeFull, .storeCorrupt, .storeBusy]
   )
 
   package init(_ params: Params) throws(RPCError) {
-    var path = try params.text("path")
+    var path = try params.text(.path)
     while path.utf8.count > 1, path.utf8.last == UInt8(ascii: "/") { path.removeLast() }
     self.path = path
     guard path.hasPrefix("/"), !path.utf8.contains(0) else {
@@ -39,26 +39,26 @@ package struct VerifyCall: Call {
     order: .read,
     hasTimeLimit: false,
     result: .object([
-      .required("token", .token, "the checked position"),
-      .required("checked", .count, "the number of checked objects"),
+      .required(.token, .token, "the checked position"),
+      .required(.checked, .count, "the number of checked objects"),
       .required(
-        "problems",
+        .problems,
         .array(
           .object([
-            .required("what", .string, "the kind: file, schema, dangling, count, version, …"),
-            .required("message", .string, "the problem, in one sentence"),
-            .optional("id", .wrappedID, "the object"),
-            .optional("property", .string, "the property"),
+            .required(.what, .string, "the kind: file, schema, dangling, count, version, …"),
+            .required(.message, .string, "the problem, in one sentence"),
+            .optional(.id, .wrappedID, "the object"),
+            .optional(.property, .string, "the property"),
           ])
         ),
         "the problems, at most 1000"
       ),
       .optional(
-        "foreign",
+        .foreign,
         .array(
           .object([
-            .required("what", .string, "the kind: table, index, trigger or view"),
-            .required("name", .string, "its name"),
+            .required(.what, .string, "the kind: table, index, trigger or view"),
+            .required(.name, .string, "its name"),
           ])
         ),
         "what other programs added to the file, which stays"
@@ -78,8 +78,8 @@ package struct CompactCall: Call {
     order: .write,
     hasTimeLimit: false,
     result: .object([
-      .required("before", .count, "the size before, in bytes"),
-      .required("after", .count, "the size after, in bytes"),
+      .required(.before, .count, "the size before, in bytes"),
+      .required(.after, .count, "the size after, in bytes"),
     ]),
     errors: [.storeFull, .storeReadOnly, .storeBusy]
   )

@@ -50,35 +50,35 @@ package struct ObserveCall: Call {
     subscription: (ChangesNotification.method.name, UnobserveCall.method.name),
     traits: [.isScripted, .endsSearchOfKey],
     params: [
-      .optional("ids", .array(.wrappedID), "the objects to observe"),
-      .optional("select", .selection, "with ids: the values to return"),
-      .optional("include", .array(.string), "with ids: relationships whose objects are returned"),
-      .optional("fetch", .object(FetchFields.all), "the fetch to observe"),
-      .optional("history", .object(HistoryCall.filters), "the commits to observe, by filters"),
-      .optional("search", .object(SearchCall.observable), "the search to observe"),
-      .optional("mode", .choice(["values", "ids", "signal"]), "the content of the updates"),
-      .optional("since", .token, "the position to resume from"),
-      .optional("key", .string, "a name; a second observe with it replaces the first"),
-      .optional("before", .boolean, "whether updates have the values before the change"),
-      .optional("explain", .boolean, "whether updates say why they are sent"),
+      .optional(.ids, .array(.wrappedID), "the objects to observe"),
+      .optional(.select, .selection, "with ids: the values to return"),
+      .optional(.include, .array(.string), "with ids: relationships whose objects are returned"),
+      .optional(.fetch, .object(FetchFields.all), "the fetch to observe"),
+      .optional(.history, .object(HistoryCall.filters), "the commits to observe, by filters"),
+      .optional(.search, .object(SearchCall.observable), "the search to observe"),
+      .optional(.mode, .choice(["values", "ids", "signal"]), "the content of the updates"),
+      .optional(.since, .token, "the position to resume from"),
+      .optional(.key, .string, "a name; a second observe with it replaces the first"),
+      .optional(.before, .boolean, "whether updates have the values before the change"),
+      .optional(.explain, .boolean, "whether updates say why they are sent"),
       .optional(
-        "first",
+        .first,
         .integer(0...100_000),
         "with a fetch in mode ids: the number of objects in the first result"
       ),
     ],
     result: .object([
-      .required("subscription", .string, "the name in changes and unobserve"),
-      .required("token", .token, "the position of the result"),
-      .required("fresh", .boolean, "whether the result is complete"),
+      .required(.subscription, .string, "the name in changes and unobserve"),
+      .required(.token, .token, "the position of the result"),
+      .required(.fresh, .boolean, "whether the result is complete"),
       .optional(
-        "why",
+        .why,
         .freshReason,
         "why the service does not resume from since"
       ),
-      .optional("result", .observedResult, "the whole result; absent with mode signal"),
+      .optional(.result, .observedResult, "the whole result; absent with mode signal"),
       .optional(
-        "update",
+        .update,
         .named("Difference", .object(Update.members)),
         "the changes since the sent token; without members where there are none"
       ),
@@ -99,16 +99,16 @@ package struct ObserveCall: Call {
   private static let keyBytesMax = 1024
 
   package init(_ params: Params) throws(RPCError) {
-    since = params.string("since")
-    key = params.string("key")
-    includesBefore = params.bool("before")
-    explains = params.bool("explain")
-    first = params.int("first")
+    since = params.string(.since)
+    key = params.string(.key)
+    includesBefore = params.bool(.before)
+    explains = params.bool(.explain)
+    first = params.int(.first)
     if let key, key.utf8.count > Self.keyBytesMax {
       throw Self.refused("a key has at most \(Self.keyBytesMax) bytes")
     }
     target = try Self.target(params)
-    let mode = params.string("mode").flatMap(Mode.init(rawValue:)) ?? .values
+    let mode = params.string(.mode).flatMap(Mode.init(rawValue:)) ?? .values
     self.mode = try Self.mode(mode, of: target)
     let observesObjects: Bool
     switch target {
@@ -130,24 +130,26 @@ package struct ObserveCall: Call {
         throw Self.refused("first goes with a fetch in mode ids")
       }
     }
-    let names = [
-      "ids", "select", "include", "fetch", "history", "search", "before", "explain", "first",
+    let names: [MemberName] = [
+      .ids, .select, .include, .fetch, .history, .search, .before, .explain, .first,
     ]
     let members = names.compactMap { name in params[name].map { JSONMember(name, $0) } }
     identity = self.mode.rawValue + JSONValue.object(members).text
   }
 
   private static func target(_ params: Params) throws(RPCError) -> Target {
-    let named = ["ids", "fetch", "history", "search"].filter { params[$0] != nil }
+    let targets: [MemberName] = [.ids, .fetch, .history, .search]
+    let named = targets.filter { params[$0] != nil }
     guard named.count == 1 else { throw refused("name one of ids, fetch, history and search") }
-    if params["ids"] == nil, let other = ["select", "include"].first(where: { params[$0] != nil }) {
+    let ofIDs: [MemberName] = [.select, .include]
+    if params[.ids] == nil, let other = ofIDs.first(where: { params[$0] != nil }) {
       throw refused("\(other) goes with ids, or inside fetch")
     }
-    switch (params["fetch"], params["history"], params["search"]) {
+    switch (params[.fetch], params[.history], params[.search]) {
     case (nil, nil, nil):
-      let names = ["ids", "select", "include"]
+      let names: [MemberName] = [.ids, .select, .include]
       let members = names.compactMap { name in params[name].map { JSONMember(name, $0) } }
-      return .ids(params.strings("ids") ?? [], try FetchCall.read(.object(members)))
+      return .ids(params.strings(.ids) ?? [], try FetchCall.read(.object(members)))
     case (let fetch?, _, _):
       let call = try FetchCall.read(fetch)
       guard call.at == nil, call.asOf == nil else {

@@ -39,7 +39,7 @@ package struct SaveCall: Call {
   package let isDryRun: Bool
 
   private static let version = Field.optional(
-    "version",
+    .version,
     .count,
     "the version that the change is based on"
   )
@@ -51,36 +51,36 @@ package struct SaveCall: Call {
     traits: [.isScripted],
     params: [
       .optional(
-        "insert",
+        .insert,
         .array(
           .object([
-            .optional("id", .wrappedID, "a temporary or identity ID"),
-            .optional("entity", .string, "the entity, if there is no id"),
-            .optional("values", .map(.any), "the values; other properties get their defaults"),
+            .optional(.id, .wrappedID, "a temporary or identity ID"),
+            .optional(.entity, .string, "the entity, if there is no id"),
+            .optional(.values, .map(.any), "the values; other properties get their defaults"),
           ])
         ),
         "the objects to insert"
       ),
       .optional(
-        "update",
+        .update,
         .array(
           .object([
-            .required("id", .wrappedID, "the object"), version,
+            .required(.id, .wrappedID, "the object"), version,
             .optional(
-              "asOf",
+              .asOf,
               .token,
               "the position at which one-to-manys were read; needs version"
             ),
-            .required("values", .map(.any), "the changed properties only"),
+            .required(.values, .map(.any), "the changed properties only"),
           ])
         ),
         "the objects to update"
       ),
       .optional(
-        "delete",
+        .delete,
         .array(
           .either([
-            .wrappedID, .object([.required("id", .wrappedID, "the object"), version]),
+            .wrappedID, .object([.required(.id, .wrappedID, "the object"), version]),
           ])
         ),
         "the objects to delete"
@@ -90,31 +90,31 @@ package struct SaveCall: Call {
       WriteFields.transaction,
     ],
     result: .object([
-      .required("token", .token, "the position after the save"),
-      .required("ids", .map(.nullable(.wrappedID)), "the stored IDs of inserts, by sent IDs"),
+      .required(.token, .token, "the position after the save"),
+      .required(.ids, .map(.nullable(.wrappedID)), "the stored IDs of inserts, by sent IDs"),
       .required(
-        "objects",
+        .objects,
         .array(
           .object([
-            .required("id", .nullable(.wrappedID), "the object; null for an insert of a dry run"),
-            .required("version", .count, "the new version"),
-            .optional("values", .map(.any), "the stored values that differ from the sent ones"),
+            .required(.id, .nullable(.wrappedID), "the object; null for an insert of a dry run"),
+            .required(.version, .count, "the new version"),
+            .optional(.values, .map(.any), "the stored values that differ from the sent ones"),
           ])
         ),
         "inserts, then updates, then objects whose delete the merge policy skipped"
       ),
       .optional(
-        "merged",
+        .merged,
         .array(
           .object([
-            .required("id", .wrappedID, "an object that another save changed"),
+            .required(.id, .wrappedID, "an object that another save changed"),
             .optional(
-              "properties",
+              .properties,
               .map(.choice(["client", "store", "base", "policy"])),
               "the source of each property's new value"
             ),
             .optional(
-              "delete",
+              .delete,
               .choice(["client", "store"]),
               "client if the delete was done, store if it was skipped"
             ),
@@ -141,31 +141,31 @@ package struct SaveCall: Call {
   )
 
   package init(_ params: Params) throws(RPCError) {
-    inserts = (params["insert"]?.array ?? []).map { insert in
+    inserts = (params[.insert]?.array ?? []).map { insert in
       Insert(
-        id: insert["id"]?.string,
-        entity: insert["entity"]?.string,
-        values: insert["values"]?.members ?? []
+        id: insert[.id]?.string,
+        entity: insert[.entity]?.string,
+        values: insert[.values]?.members ?? []
       )
     }
-    updates = try (params["update"]?.array ?? []).map { update throws(RPCError) in
+    updates = try (params[.update]?.array ?? []).map { update throws(RPCError) in
       Update(
-        id: try update.text("id"),
-        version: update["version"]?.integer,
-        asOf: update["asOf"]?.string,
-        values: update["values"]?.members ?? []
+        id: try update.text(.id),
+        version: update[.version]?.integer,
+        asOf: update[.asOf]?.string,
+        values: update[.values]?.members ?? []
       )
     }
-    deletes = try (params["delete"]?.array ?? []).map { delete throws(RPCError) in
+    deletes = try (params[.delete]?.array ?? []).map { delete throws(RPCError) in
       if let id = delete.string { return Delete(id: id, version: nil) }
-      return Delete(id: try delete.text("id"), version: delete["version"]?.integer)
+      return Delete(id: try delete.text(.id), version: delete[.version]?.integer)
     }
-    mergePolicy = params.string("mergePolicy")
+    mergePolicy = params.string(.mergePolicy)
     author = try WriteFields.author(of: params, in: "save")
     context = try WriteFields.context(of: params, in: "save")
-    isDurable = params.string("durability") != "normal"
+    isDurable = params.string(.durability) != "normal"
     transaction = try WriteFields.transaction(of: "save", params)
-    isDryRun = params.bool("dryRun")
+    isDryRun = params.bool(.dryRun)
   }
 
   /// The number of requested changes.

@@ -31,71 +31,71 @@ package struct SearchCall: Call {
 
   /// The params that an observed search may have too.
   package static let observable: [Field] = [
-    .required("query", .string, "the text that a person types; any text is valid"),
-    .optional("entities", .array(.string), "return only objects of these entities"),
-    .optional("limit", .integer(0...1000), "the maximum number of hits; 20 when absent"),
-    .optional("offset", .integer(0...100_000), "the number of hits to skip"),
-    .optional("prefix", .boolean, "whether the last word is a prefix, for search as you type"),
-    .optional("fuzzy", .boolean, "find words with typing mistakes too, after the others"),
+    .required(.query, .string, "the text that a person types; any text is valid"),
+    .optional(.entities, .array(.string), "return only objects of these entities"),
+    .optional(.limit, .integer(0...1000), "the maximum number of hits; 20 when absent"),
+    .optional(.offset, .integer(0...100_000), "the number of hits to skip"),
+    .optional(.prefix, .boolean, "whether the last word is a prefix, for search as you type"),
+    .optional(.fuzzy, .boolean, "find words with typing mistakes too, after the others"),
     .optional(
-      "readings",
+      .readings,
       .boolean,
       "find Chinese by pinyin, kana by romaji and Korean by initials too, after the others"
     ),
-    .optional("highlight", .boolean, "return the ranges of the words"),
-    .optional("objects", .boolean, "return the complete objects too"),
-    .optional("predicate", .string, "return only objects that match this condition"),
+    .optional(.highlight, .boolean, "return the ranges of the words"),
+    .optional(.objects, .boolean, "return the complete objects too"),
+    .optional(.predicate, .string, "return only objects that match this condition"),
     .optional(
-      "arguments",
+      .arguments,
       .arguments,
       "the values of %@ and %K, or of $names, in the predicate"
     ),
-    .optional("select", .selection, "return these values of each object"),
-    .optional("snippet", .boolean, "return the part of a text that shows the words"),
+    .optional(.select, .selection, "return these values of each object"),
+    .optional(.snippet, .boolean, "return the part of a text that shows the words"),
   ]
 
-  static let asOfField = Field.optional("asOf", .token, "search as of this past commit")
+  static let asOfField = Field.optional(.asOf, .token, "search as of this past commit")
 
   /// The terms of an object with their shares of its score.
   static let explanation = Schema.array(
     .object([
-      .required("term", .string, "the words as the index has them"),
-      .required("count", .count, "how many times the object has the term"),
-      .required("frequency", .count, "the number of objects with the term"),
-      .required("bound", .number, "the greatest score that the term can add"),
-      .required("share", .number, "the score that the term adds"),
+      .required(.term, .string, "the words as the index has them"),
+      .required(.count, .count, "how many times the object has the term"),
+      .required(.frequency, .count, "the number of objects with the term"),
+      .required(.bound, .number, "the greatest score that the term can add"),
+      .required(.share, .number, "the score that the term adds"),
     ])
   )
 
   /// The entries of the index that a search reads, and those that it passes over.
   static let postings = Schema.object([
-    .required("read", .count, "the entries that were read"),
-    .required("skipped", .count, "the entries that were passed over"),
+    .required(.read, .count, "the entries that were read"),
+    .required(.skipped, .count, "the entries that were passed over"),
   ])
 
   /// An object that a search finds.
   static let hit = Schema.named(
     "Hit",
     .object([
-      .required("id", .wrappedID, "the object"),
-      .required("score", .number, "the score; higher is better"),
-      .required("title", .nullable(.string), "the object's display name"),
+      .required(.id, .wrappedID, "the object"),
+      .required(.score, .number, "the score; higher is better"),
+      .required(.title, .nullable(.string), "the object's display name"),
       .optional(
-        "highlights",
+        .highlights,
         .map(.array(.array(.count))),
         "by property: [start, end) pairs"
       ),
       .optional(
-        "snippet",
+        .snippet,
         .object([
-          .required("property", .string, "the name of the property"),
-          .required("text", .string, "the part, with … where the text goes on"),
-          .required("highlights", .array(.array(.count)), "[start, end) pairs in the part"),
+          .required(.property, .string, "the name of the property"),
+          .required(.text, .string, "the part, with … where the text goes on"),
+          .required(.highlights, .array(.array(.count)), "[start, end) pairs in the part"),
         ]),
         "with snippet: absent where no text has a word any more"
       ),
-      .optional("object", .storedObject, "with objects or select: the object"),
-      .optional("explanation", explanation, "with explain: the terms of the object"),
+      .optional(.object, .storedObject, "with objects or select: the object"),
+      .optional(.explanation, explanation, "with explain: the terms of the object"),
     ])
   )
 
@@ -105,50 +105,50 @@ package struct SearchCall: Call {
     order: .read,
     params: observable + [
       .optional(
-        "facets",
+        .facets,
         .object([
-          .optional("properties", .array(.string), "attributes whose values to count")
+          .optional(.properties, .array(.string), "attributes whose values to count")
         ]),
         "count all hits by entity and by the values of properties"
       ),
-      .optional("at", .token, "wait until the index has reached this commit"),
+      .optional(.at, .token, "wait until the index has reached this commit"),
       asOfField,
-      .optional("explain", .boolean, "return how the score of each hit was made"),
+      .optional(.explain, .boolean, "return how the score of each hit was made"),
     ],
     result: .object([
-      .required("token", .token, "the position of the index"),
-      .required("storeToken", .token, "the position of titles and objects"),
-      .required("total", .count, "the number of matching objects"),
-      .optional("totalIsAtLeast", .boolean, "with fuzzy: whether there may be more"),
+      .required(.token, .token, "the position of the index"),
+      .required(.storeToken, .token, "the position of titles and objects"),
+      .required(.total, .count, "the number of matching objects"),
+      .optional(.totalIsAtLeast, .boolean, "with fuzzy: whether there may be more"),
       .required(
-        "hits",
+        .hits,
         .array(hit),
         "the hits, best first, then by ID"
       ),
       .optional(
-        "facets",
+        .facets,
         .map(
           .either([
             .map(.count),
             .array(
               .object([
-                .required("value", .any, "a value of the property"),
-                .required("count", .count, "the number of hits with it"),
+                .required(.value, .any, "a value of the property"),
+                .required(.count, .count, "the number of hits with it"),
               ])
             ),
           ])
         ),
         "numbers of hits: by entity, and by value for each property of each entity"
       ),
-      .optional("omit", .map(.count), "without hits: how many there are without a word"),
-      .optional("postings", postings, "with explain: the entries of the index that were read"),
-      .optional("missing", .array(.string), "the words that are in no document"),
+      .optional(.omit, .map(.count), "without hits: how many there are without a word"),
+      .optional(.postings, postings, "with explain: the entries of the index that were read"),
+      .optional(.missing, .array(.string), "the words that are in no document"),
       .optional(
-        "instead",
+        .instead,
         .map(.array(.string)),
         "without hits: for missing words, the nearest words of the index"
       ),
-      .required("tookMicroseconds", .count, "the time in the service, in microseconds"),
+      .required(.tookMicroseconds, .count, "the time in the service, in microseconds"),
     ]),
     example: ["query": "json library", "highlight": true, "limit": 3],
     errors: [
@@ -158,25 +158,25 @@ package struct SearchCall: Call {
   )
 
   package init(_ params: Params) throws(RPCError) {
-    query = try params.text("query")
-    entities = params.strings("entities")
-    limit = params.int("limit") ?? 20
-    offset = params.int("offset") ?? 0
-    isPrefix = params.bool("prefix")
-    isFuzzy = params.bool("fuzzy")
-    hasReadings = params.bool("readings")
-    highlights = params.bool("highlight")
-    withObjects = params.bool("objects")
-    at = params.string("at")
-    asOf = params.string("asOf")
-    predicate = params.string("predicate")
-    arguments = params["arguments"]
-    select = try params["select"].map { value throws(RPCError) in
+    query = try params.text(.query)
+    entities = params.strings(.entities)
+    limit = params.int(.limit) ?? 20
+    offset = params.int(.offset) ?? 0
+    isPrefix = params.bool(.prefix)
+    isFuzzy = params.bool(.fuzzy)
+    hasReadings = params.bool(.readings)
+    highlights = params.bool(.highlight)
+    withObjects = params.bool(.objects)
+    at = params.string(.at)
+    asOf = params.string(.asOf)
+    predicate = params.string(.predicate)
+    arguments = params[.arguments]
+    select = try params[.select].map { value throws(RPCError) in
       try FetchCall.selections(value, method: "search")
     }
-    snippets = params.bool("snippet")
-    explains = params.bool("explain")
-    facets = params["facets"].map { $0["properties"]?.array?.compactMap(\.string) ?? [] }
+    snippets = params.bool(.snippet)
+    explains = params.bool(.explain)
+    facets = params[.facets].map { $0[.properties]?.array?.compactMap(\.string) ?? [] }
     guard arguments == nil || predicate != nil else {
       throw RPCError(.invalidParams, "search: arguments need a predicate")
     }

@@ -8,37 +8,37 @@ package struct SearchExplainCall: Call {
   package let id: String
 
   /// The params of a search that decide what it finds.
-  private static let deciding = [
-    "query", "entities", "predicate", "arguments", "prefix", "fuzzy", "readings", "asOf",
+  private static let deciding: [MemberName] = [
+    .query, .entities, .predicate, .arguments, .prefix, .fuzzy, .readings, .asOf,
   ]
 
   package static let method = Method.request(
     .explainSearch,
     "Tells why a search finds an object, and at which place, or why it does not.",
     order: .read,
-    params: SearchCall.observable.filter { deciding.contains($0.name) } + [
-      SearchCall.asOfField, .required("id", .wrappedID, "the object"),
+    params: SearchCall.observable.filter { deciding.map(\.rawValue).contains($0.name) } + [
+      SearchCall.asOfField, .required(.id, .wrappedID, "the object"),
     ],
     result: .object([
-      .required("token", .token, "the position of the index"),
-      .required("found", .boolean, "whether the search finds the object"),
-      .optional("rank", .count, "the place among all hits, from 1"),
-      .optional("score", .number, "the score"),
-      .optional("explanation", SearchCall.explanation, "the terms of the object"),
+      .required(.token, .token, "the position of the index"),
+      .required(.found, .boolean, "whether the search finds the object"),
+      .optional(.rank, .count, "the place among all hits, from 1"),
+      .optional(.score, .number, "the score"),
+      .optional(.explanation, SearchCall.explanation, "the terms of the object"),
       .optional(
-        "reason",
+        .reason,
         .choice(["unknown", "notIndexed", "missingWord", "excludedWord", "filtered"]),
         "why the object is not found"
       ),
       .optional(
-        "rule",
+        .rule,
         .choice(["entity", "exclude", "delegate", "empty"]),
         "why the object is not indexed"
       ),
-      .optional("word", .string, "the word that the object lacks, or has though it is excluded"),
-      .optional("nearest", .array(.string), "the nearest words that the object has"),
-      .optional("filter", .choice(["entities", "predicate"]), "what excludes the object"),
-      .required("postings", SearchCall.postings, "the entries of the index that were read"),
+      .optional(.word, .string, "the word that the object lacks, or has though it is excluded"),
+      .optional(.nearest, .array(.string), "the nearest words that the object has"),
+      .optional(.filter, .choice(["entities", "predicate"]), "what excludes the object"),
+      .required(.postings, SearchCall.postings, "the entries of the index that were read"),
     ]),
     example: ["query": "json library", "id": "Package/p1"],
     errors: [
@@ -48,7 +48,7 @@ package struct SearchExplainCall: Call {
   )
 
   package init(_ params: Params) throws(RPCError) {
-    id = try params.text("id")
+    id = try params.text(.id)
     let members = Self.deciding.compactMap { name in
       params[name].map { JSONMember(name, $0) }
     }

@@ -13,18 +13,18 @@ package struct SuggestCall: Call {
     "Completes the last word of a query by the most frequent words of the index.",
     order: .read,
     params: [
-      .required("query", .string, "the text that a person types; any text is valid"),
-      .optional("entities", .array(.string), "count only objects of these entities"),
-      .optional("limit", .integer(0...100), "the maximum number of suggestions; 10 when absent"),
+      .required(.query, .string, "the text that a person types; any text is valid"),
+      .optional(.entities, .array(.string), "count only objects of these entities"),
+      .optional(.limit, .integer(0...100), "the maximum number of suggestions; 10 when absent"),
     ],
     result: .object([
-      .required("token", .token, "the position of the index"),
+      .required(.token, .token, "the position of the index"),
       .required(
-        "suggestions",
+        .suggestions,
         .array(
           .object([
-            .required("text", .string, "the query with its last word completed"),
-            .required("documents", .count, "the number of objects that this query finds"),
+            .required(.text, .string, "the query with its last word completed"),
+            .required(.documents, .count, "the number of objects that this query finds"),
           ])
         ),
         "the suggestions, most frequent first, then by text"
@@ -35,8 +35,8 @@ package struct SuggestCall: Call {
   )
 
   package init(_ params: Params) throws(RPCError) {
-    query = try params.text("query")
-    entities = params.strings("entities")
-    limit = params.int("limit") ?? 10
+    query = try params.text(.query)
+    entities = params.strings(.entities)
+    limit = params.int(.limit) ?? 10
   }
 }

@@ -16,12 +16,12 @@ package struct RevertParams: Sendable {
   package let transaction: String?
 
   fileprivate init(_ params: Params, method: String) throws(RPCError) {
-    count = params.int("count") ?? 1
-    author = try WriteFields.limited(params.string("author"), "author", method)
+    count = params.int(.count) ?? 1
+    author = try WriteFields.limited(params.string(.author), "author", method)
     context = try WriteFields.context(of: params, in: method)
-    mergePolicy = params.string("mergePolicy")
-    isDurable = params.string("durability") != "normal"
-    isDryRun = params.bool("dryRun")
+    mergePolicy = params.string(.mergePolicy)
+    isDurable = params.string(.durability) != "normal"
+    isDryRun = params.bool(.dryRun)
     transaction = try WriteFields.transaction(of: method, params)
   }
 
@@ -32,27 +32,27 @@ package struct RevertParams: Sendable {
       order: .write,
       traits: [.isScripted],
       params: [
-        .optional("count", .integer(1...1000), "the number of groups; 1 when absent"),
-        .optional("author", .string, "the author; requests without one share one undo stack"),
-        .optional("context", .string, "revert only groups of this context"),
+        .optional(.count, .integer(1...1000), "the number of groups; 1 when absent"),
+        .optional(.author, .string, "the author; requests without one share one undo stack"),
+        .optional(.context, .string, "revert only groups of this context"),
         .optional(
-          "mergePolicy",
+          .mergePolicy,
           .choice(["error", "storeTrump"]),
           "storeTrump: keep later changes of other saves, and revert the rest"
         ),
         WriteFields.durability, WriteFields.dryRun, WriteFields.transaction,
       ],
       result: .object([
-        .required("token", .token, "the position after the undo or redo"),
-        .required("undone", .count, "the number of reverted groups; 0 if there was none"),
+        .required(.token, .token, "the position after the undo or redo"),
+        .required(.undone, .count, "the number of reverted groups; 0 if there was none"),
         .required(
-          "objects",
+          .objects,
           .array(
             .object([
-              .required("id", .wrappedID, "the object"),
-              .optional("version", .count, "the new version"),
-              .optional("values", .map(.any), "the restored values"),
-              .optional("deleted", .boolean, "whether the object is deleted now"),
+              .required(.id, .wrappedID, "the object"),
+              .optional(.version, .count, "the new version"),
+              .optional(.values, .map(.any), "the restored values"),
+              .optional(.deleted, .boolean, "whether the object is deleted now"),
             ])
           ),
           "the reverted objects"

@@ -11,13 +11,13 @@ package struct UnobserveCall: Call {
     "Ends a subscription; no message after the response names it.",
     order: .alone,
     traits: [.isScripted, .hasShortResult],
-    params: [.required("subscription", .string, "the name that observe returned")],
+    params: [.required(.subscription, .string, "the name that observe returned")],
     result: .object([]),
     example: ["subscription": "s1"],
     errors: [.unknownSubscription]
   )
 
   package init(_ params: Params) throws(RPCError) {
-    subscription = try params.text("subscription")
+    subscription = try params.text(.subscription)
   }
 }

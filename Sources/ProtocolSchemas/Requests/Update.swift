@@ -22,11 +22,11 @@ package struct UpdateCall: Call {
     order: .write,
     traits: [.isScripted],
     params: [
-      .required("entity", .string, "the entity"),
-      .required("predicate", .string, "the condition; TRUEPREDICATE for all objects"),
-      .optional("arguments", .arguments, "the predicate's arguments"),
+      .required(.entity, .string, "the entity"),
+      .required(.predicate, .string, "the condition; TRUEPREDICATE for all objects"),
+      .optional(.arguments, .arguments, "the predicate's arguments"),
       .required(
-        "set",
+        .set,
         .map(.any),
         "values by property; {\"@expression\": \"count + 1\"} is computed for each object"
       ),
@@ -34,9 +34,9 @@ package struct UpdateCall: Call {
       WriteFields.dryRun, WriteFields.transaction,
     ],
     result: .object([
-      .required("token", .token, "the position after the update"),
-      .required("count", .count, "the number of matched objects"),
-      .optional("ids", .array(.wrappedID), "the matched objects"),
+      .required(.token, .token, "the position after the update"),
+      .required(.count, .count, "the number of matched objects"),
+      .optional(.ids, .array(.wrappedID), "the matched objects"),
       WriteFields.dryRunResult,
     ]),
     example: [
@@ -51,15 +51,15 @@ package struct UpdateCall: Call {
   )
 
   package init(_ params: Params) throws(RPCError) {
-    entity = try params.text("entity")
-    predicate = try params.text("predicate")
-    arguments = params["arguments"]
-    values = params["set"]?.members ?? []
+    entity = try params.text(.entity)
+    predicate = try params.text(.predicate)
+    arguments = params[.arguments]
+    values = params[.set]?.members ?? []
     author = try WriteFields.author(of: params, in: "update")
     context = try WriteFields.context(of: params, in: "update")
-    isDurable = params.string("durability") != "normal"
-    returnsIDs = params.string("returning") == "ids"
-    isDryRun = params.bool("dryRun")
+    isDurable = params.string(.durability) != "normal"
+    returnsIDs = params.string(.returning) == "ids"
+    isDryRun = params.bool(.dryRun)
     transaction = try WriteFields.transaction(of: "update", params)
     guard !values.isEmpty else {
       throw RPCError(.invalidParams, "update: set names no property")

@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import JSON
 import ObjectModel
@@ -222,9 +223,10 @@ struct ObjectsQuery: LiveQuery {
     for change in difference.named {
       guard let plan = plans[change.key.entity] else { continue }
       try out.element { writer in
-        writer.raw("{\"id\":")
+        writer.key(.id, after: "{")
         writer.string(ids[change.index])
-        writer.raw(",\"change\":\"")
+        writer.key(.change, after: ",")
+        writer.raw("\"")
         writer.raw(string: change.kind.rawValue)
         writer.raw("\"")
         if isDetailed {
@@ -236,10 +238,10 @@ struct ObjectsQuery: LiveQuery {
             )
           }
           if change.kind == .delete {
-            writer.raw(",\"last\":")
+            writer.key(.last, after: ",")
             writer.value(last[change.key] ?? [:])
           } else {
-            writer.raw(",\"object\":")
+            writer.key(.object, after: ",")
             try builder.writeObject(change.key.object, plan, &writer)
           }
         }

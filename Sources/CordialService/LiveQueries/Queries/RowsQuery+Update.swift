@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import JSON
 import ObjectModel
@@ -122,11 +123,11 @@ extension RowsQuery {
       try out.element { writer in
         try builder.beginRow(insertion.offset, plan.key(insertion.element), &writer)
         if let offset = insertion.movedFrom {
-          writer.raw(",\"movedFrom\":")
+          writer.key(.movedFrom, after: ",")
           writer.integer(Int64(offset))
         }
         if request.mode != .ids {
-          writer.raw(",\"object\":")
+          writer.key(.object, after: ",")
           try builder.writeObject(insertion.element, plan, &writer)
         }
         writer.raw("}")
@@ -153,10 +154,11 @@ extension RowsQuery {
       try out.element { writer in
         try builder.beginRow(removal.offset, key, &writer)
         if let offset = removal.movedTo {
-          writer.raw(",\"movedTo\":")
+          writer.key(.movedTo, after: ",")
           writer.integer(Int64(offset))
         } else if changes[key]?.kind == .delete {
-          writer.raw(",\"deleted\":true,\"last\":")
+          writer.key(.deleted, after: ",")
+          writer.key(.last, after: "true,")
           writer.value(last[key] ?? [:])
         }
         writer.raw("}")
@@ -186,7 +188,7 @@ extension RowsQuery {
       out.beginList("update")
       for update in difference.updates {
         try out.element { writer in
-          writer.raw("{\"offset\":")
+          writer.key(.offset, after: "{")
           writer.integer(Int64(update.offset))
           try writeUpdated(update.key, before[update.key], builder, &writer)
         }
@@ -204,7 +206,7 @@ extension RowsQuery {
   ) throws {
     try builder.writeID(key, &writer)
     builder.writeProperties(builder.names(key, plan), before, &writer)
-    writer.raw(",\"object\":")
+    writer.key(.object, after: ",")
     try builder.writeObject(key.object, plan, &writer)
     writer.raw("}")
   }
