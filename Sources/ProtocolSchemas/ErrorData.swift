@@ -40,8 +40,6 @@ extension ErrorName {
       [
         .optional(.offset, .count, "the offset of the error in the text, in bytes of UTF-8"),
         .optional(.expected, .string, "what was expected there"),
-        .optional(.entity, .string, "the entity"),
-        .optional(.property, .string, "the property or path"),
       ]
     case .objectNotFound, .invalidIdentifier: [Self.id, Self.problems]
     case .validationFailed: [Self.problems]

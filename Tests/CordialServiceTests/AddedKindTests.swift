@@ -14,7 +14,7 @@ private struct Titles: Equatable {
 
   /// Applies an update, or a part of one.
   mutating func apply(_ update: JSONValue?) {
-    for element in update?["titles"]?.array ?? [] {
+    for element in update?["rows"]?.array ?? [] {
       let count = element["count"]?.integer ?? 0
       counts[element["title"]?.string ?? ""] = count == 0 ? nil : count
     }
@@ -111,7 +111,7 @@ private struct Titles: Equatable {
       try host.settle()
       let change = try #require(reader.changes.first)
       #expect(reader.changes.count == 1)
-      #expect(change["updates"]?.array?.first?["titles"] == [["title": "b", "count": 2]])
+      #expect(change["updates"]?.array?.first?["rows"] == [["title": "b", "count": 2]])
       titles.apply(reader.changes)
       #expect(titles.counts == ["a": 1, "b": 2, "c": 1, "d": 1])
     }
@@ -130,7 +130,7 @@ private struct Titles: Equatable {
       try host.advance(milliseconds: 100)
       #expect(reader.changes.count == 2)
       let titles: JSONValue = [["title": "a", "count": 1], ["title": "b", "count": 1]]
-      #expect(reader.changes.last?["updates"]?.array?.first?["titles"] == titles)
+      #expect(reader.changes.last?["updates"]?.array?.first?["rows"] == titles)
     }
   }
 

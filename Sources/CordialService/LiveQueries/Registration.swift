@@ -229,13 +229,13 @@ struct Registration: Sendable {
     _ write: (inout UpdateWriter) throws -> Void
   ) throws -> MessageBytes {
     var out = UpdateWriter(bytesMax: limits.answerBytesMax, meter: share)
-    try out.member("fresh") { $0.bool(true) }
-    if let why { try out.member("why") { $0.string(why.rawValue) } }
+    try out.member(.fresh) { $0.bool(true) }
+    if let why { try out.member(.why) { $0.string(why.rawValue) } }
     if request.mode == .signal {
       var unused = UpdateWriter(isDiscarding: true, meter: share)
       try write(&unused)
     } else {
-      try out.object("result", write)
+      try out.object(.result, write)
     }
     return out.fragments.first?.bytes ?? MessageBytes([])
   }

@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import JSON
 import ObjectModel
@@ -65,12 +66,12 @@ package struct ResultReader {
     if request.fetch?.sectionBy != nil {
       let sections = try snapshot.sections(plan)
       extras.sections = sections
-      try out.member("sections") { FetchSection.write(sections, to: &$0) }
+      try out.member(.sections) { FetchSection.write(sections, to: &$0) }
     }
     if request.fetch?.total == true {
       let total = try snapshot.count(plan)
       extras.total = total
-      try out.member("total") { $0.integer(total) }
+      try out.member(.total) { $0.integer(total) }
     }
     extras.included = try readIncluded(request, (plan.entity, objects()), &out)
     return extras
@@ -90,7 +91,7 @@ package struct ResultReader {
   ) throws -> [ObjectKey: UInt64] {
     guard !request.include.isEmpty else { return [:] }
     var included: [ObjectKey: UInt64] = [:]
-    out.beginList("included", isObject: true)
+    out.beginList(.included, isObject: true)
     try eachIncluded(request, try starts()) { key, bytes in
       included[key] = UInt64(digestOf: bytes)
       try out.element { $0.raw(Array(bytes)) }

@@ -79,7 +79,7 @@ package struct UpdateBuilder {
     var body = try body { out in
       try query.write(difference, new, self, &out)
       try writeExtras(query, difference, new, &out)
-      if let explanation { try out.member("explanation") { $0.value(explanation) } }
+      if let explanation { try out.member(.explanation) { $0.value(explanation) } }
     }
     body.explanation = explanation
     return .difference(body)
@@ -121,8 +121,8 @@ package struct UpdateBuilder {
   func fresh(_ why: FreshReason) throws -> UpdateBody {
     guard observation.request.mode != .signal else { return .signal }
     return try body { out in
-      try out.member("fresh") { $0.bool(true) }
-      try out.member("why") { $0.string(why.rawValue) }
+      try out.member(.fresh) { $0.bool(true) }
+      try out.member(.why) { $0.string(why.rawValue) }
       try observation.result.writeAnew(observation.request, reader, to: &out)
     }
   }
@@ -135,13 +135,13 @@ package struct UpdateBuilder {
   ) throws {
     let extras = new.extras
     if difference.totalDiffers, let total = extras.total {
-      try out.member("total") { $0.integer(total) }
+      try out.member(.total) { $0.integer(total) }
     }
     if difference.sectionsDiffer, let sections = extras.sections {
-      try out.member("sections") { FetchSection.write(sections, to: &$0) }
+      try out.member(.sections) { FetchSection.write(sections, to: &$0) }
     }
     if !difference.included.isEmpty {
-      out.beginList("included", isObject: true)
+      out.beginList(.included, isObject: true)
       let starts = try query.including(new, in: snapshot.model)
       try reader.eachIncluded(observation.request, starts) { key, bytes in
         guard difference.included.contains(key) else { return }
@@ -156,7 +156,7 @@ package struct UpdateBuilder {
         return try snapshot.resolve(id).map { extras.included[$0] == nil } ?? true
       }
     guard !excluded.isEmpty else { return }
-    out.beginList("excluded")
+    out.beginList(.excluded)
     for id in excluded { try out.element { $0.string(id) } }
     out.endList()
   }

@@ -1,3 +1,4 @@
+package import CordialProtocol
 package import JSON
 import JSONRPC
 import PersistentStore
@@ -20,9 +21,9 @@ package struct UpdateWriter {
   /// Whether the current fragment has no member yet.
   private var isEmptyFragment = true
   /// The list that is being written.
-  private var list: (name: StaticString, isObject: Bool, isEmpty: Bool)?
+  private var list: (name: MemberName, isObject: Bool, isEmpty: Bool)?
   /// The name of the object around the members; nil without one.
-  private var outer: StaticString?
+  private var outer: MemberName?
   /// Whether everything is dropped once it is written.
   let isDiscarding: Bool
 
@@ -72,20 +73,18 @@ package struct UpdateWriter {
 
   /// Writes one member.
   package mutating func member(
-    _ name: String,
+    _ name: MemberName,
     _ body: (inout JSONWriter) throws -> Void
   ) throws {
     try write { isFirst, writer in
-      if !isFirst { writer.raw(",") }
-      writer.string(name)
-      writer.raw(":")
+      writer.key(name, after: isFirst ? "" : ",")
       try body(&writer)
     }
   }
 
   /// Writes members inside an object.
   package mutating func object(
-    _ name: StaticString,
+    _ name: MemberName,
     _ body: (inout UpdateWriter) throws -> Void
   ) throws {
     outer = name
@@ -97,7 +96,7 @@ package struct UpdateWriter {
   }
 
   /// Begins a list, whose elements follow.
-  package mutating func beginList(_ name: StaticString, isObject: Bool = false) {
+  package mutating func beginList(_ name: MemberName, isObject: Bool = false) {
     list = (name, isObject, true)
     openList()
   }
@@ -120,7 +119,7 @@ package struct UpdateWriter {
   /// - Parameters:
   ///   - name: The name of the list.
   ///   - rows: The rows.
-  mutating func sharedList(_ name: StaticString, _ rows: [UpdateFragment.Row]) {
+  mutating func sharedList(_ name: MemberName, _ rows: [UpdateFragment.Row]) {
     beginList(name)
     var own: [UpdateFragment.Row] = []
     var bytes = 0
@@ -186,19 +185,15 @@ package struct UpdateWriter {
 
   private mutating func beginOuter() {
     guard !isDiscarding, let outer else { return }
-    if !isEmptyFragment { writer.raw(",") }
-    writer.raw("\"")
-    writer.raw(outer)
-    writer.raw("\":{")
+    writer.key(outer, after: isEmptyFragment ? "" : ",")
+    writer.raw("{")
     isEmptyFragment = true
   }
 
   private mutating func openList() {
     guard !isDiscarding, let list else { return }
-    if !isEmptyFragment { writer.raw(",") }
-    writer.raw("\"")
-    writer.raw(list.name)
-    writer.raw(list.isObject ? "\":{" : "\":[")
+    writer.key(list.name, after: isEmptyFragment ? "" : ",")
+    writer.raw(list.isObject ? "{" : "[")
   }
 
   private mutating func closeList() {

@@ -280,11 +280,9 @@ struct SearchAnswer {
       writer.key(.facets, after: ",")
       try writeFacets(of: result.all, properties, bytesMax, &writer)
     }
-    for reason in Self.reasons(result) {
-      writer.raw(",")
-      writer.string(reason.name)
-      writer.raw(":")
-      writer.value(reason.value)
+    for (name, reason) in Self.reasons(result) {
+      writer.key(name, after: ",")
+      writer.value(reason)
     }
     if call.explains {
       writer.key(.postings, after: ",")
@@ -296,20 +294,20 @@ struct SearchAnswer {
   }
 
   /// Returns what an answer says about words that find nothing.
-  private static func reasons(_ result: SearchResult) -> [JSONMember] {
-    var reasons: [JSONMember] = []
+  private static func reasons(_ result: SearchResult) -> [(name: MemberName, value: JSONValue)] {
+    var reasons: [(name: MemberName, value: JSONValue)] = []
     if !result.omit.isEmpty {
       let totals = result.omit.map { JSONMember($0.word, .integer($0.total)) }
-      reasons.append(JSONMember(.omit, .object(totals)))
+      reasons.append((.omit, .object(totals)))
     }
     if !result.missing.isEmpty {
-      reasons.append(JSONMember(.missing, .array(result.missing.map { .string($0) })))
+      reasons.append((.missing, .array(result.missing.map { .string($0) })))
     }
     if !result.instead.isEmpty {
       let nearest = result.instead.map { word, nearest in
         JSONMember(word, .array(nearest.map { .string($0) }))
       }
-      reasons.append(JSONMember(.instead, .object(nearest)))
+      reasons.append((.instead, .object(nearest)))
     }
     return reasons
   }

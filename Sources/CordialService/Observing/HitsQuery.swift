@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import JSON
 import ObjectModel
@@ -38,8 +39,8 @@ struct HitsQuery: LiveQuery {
     _ reader: ResultReader,
     to out: inout UpdateWriter
   ) throws {
-    try out.object("result") { try result.write(request.mode, to: &$0) }
-    try out.member("index") { $0.string(result.token.description) }
+    try out.object(.result) { try result.write(request.mode, to: &$0) }
+    try out.member(.index) { $0.string(result.token.description) }
   }
 
   func refresh(_ result: Result, _ change: ResultChange) throws -> RefreshedResult<Result>? {

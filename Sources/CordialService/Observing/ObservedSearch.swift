@@ -25,7 +25,7 @@ final class ObservedSearch: Sendable {
   let isAtLeast: Bool
   let hits: [Hit]
   /// What an answer without hits says.
-  let reasons: [JSONMember]
+  let reasons: [(name: MemberName, value: JSONValue)]
 
   init(
     token: StoreToken,
@@ -33,7 +33,7 @@ final class ObservedSearch: Sendable {
     total: Int64,
     isAtLeast: Bool,
     hits: [Hit],
-    reasons: [JSONMember]
+    reasons: [(name: MemberName, value: JSONValue)]
   ) {
     self.token = token
     self.storeToken = storeToken
@@ -47,20 +47,20 @@ final class ObservedSearch: Sendable {
   ///
   /// - Throws: `limitExceeded` when the writer's limit is exceeded.
   func write(_ mode: ObserveCall.Mode, to out: inout UpdateWriter) throws {
-    try out.member("token") { $0.string(token.description) }
-    try out.member("storeToken") { $0.string(storeToken.description) }
-    try out.member("total") { $0.integer(total) }
-    if isAtLeast { try out.member("totalIsAtLeast") { $0.bool(true) } }
-    out.beginList(mode == .ids ? "ids" : "hits")
+    try out.member(.token) { $0.string(token.description) }
+    try out.member(.storeToken) { $0.string(storeToken.description) }
+    try out.member(.total) { $0.integer(total) }
+    if isAtLeast { try out.member(.totalIsAtLeast) { $0.bool(true) } }
+    out.beginList(mode == .ids ? .ids : .hits)
     for hit in hits {
       try out.element { writer in
         if mode == .ids { writer.string(hit.id) } else { writer.raw(hit.bytes) }
       }
     }
     out.endList()
-    try out.member("count") { $0.integer(Int64(hits.count)) }
-    for reason in reasons {
-      try out.member(reason.name) { $0.value(reason.value) }
+    try out.member(.count) { $0.integer(Int64(hits.count)) }
+    for (name, reason) in reasons {
+      try out.member(name) { $0.value(reason) }
     }
   }
 
@@ -109,18 +109,18 @@ extension UpdateBuilder {
     let body = try body { out in
       try write(sequence, old, new, &out)
       if mode == .values { try write(updates, &out) }
-      try out.member("count") { $0.integer(Int64(new.hits.count)) }
-      if new.total != old.total { try out.member("total") { $0.integer(new.total) } }
+      try out.member(.count) { $0.integer(Int64(new.hits.count)) }
+      if new.total != old.total { try out.member(.total) { $0.integer(new.total) } }
       if new.isAtLeast != old.isAtLeast {
-        try out.member("totalIsAtLeast") { $0.bool(new.isAtLeast) }
+        try out.member(.totalIsAtLeast) { $0.bool(new.isAtLeast) }
       }
-      try out.member("index") { $0.string(new.token.description) }
+      try out.member(.index) { $0.string(new.token.description) }
     }
     return .difference(body)
   }
 
   private func write(_ updates: [HitUpdate], _ out: inout UpdateWriter) throws {
-    out.beginList("update")
+    out.beginList(.update)
     for update in updates {
       try out.element { writer in
         Self.begin(update.offset, update.hit, &writer)
@@ -161,7 +161,7 @@ extension UpdateBuilder {
     _ new: ObservedSearch,
     _ out: inout UpdateWriter
   ) throws {
-    out.beginList("remove")
+    out.beginList(.remove)
     for removal in sequence.removals {
       let hit = old.hits[removal.offset]
       try out.element { writer in
@@ -177,7 +177,7 @@ extension UpdateBuilder {
       }
     }
     out.endList()
-    out.beginList("insert")
+    out.beginList(.insert)
     for insertion in sequence.insertions {
       let hit = new.hits[insertion.offset]
       try out.element { writer in

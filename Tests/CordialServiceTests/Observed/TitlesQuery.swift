@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialService
 import CordialValues
 import JSON
@@ -65,7 +66,7 @@ struct TitlesQuery: LiveQuery {
   }
 
   private static func write(_ counts: [String: Int64], to out: inout UpdateWriter) throws {
-    out.beginList("titles")
+    out.beginList(.rows)
     for (title, count) in counts.sorted(by: { $0.key < $1.key }) {
       try out.element { $0.value(["title": .string(title), "count": .integer(count)]) }
     }

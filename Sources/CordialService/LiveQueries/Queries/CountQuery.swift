@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import JSON
 import ObjectModel
@@ -50,7 +51,7 @@ struct CountQuery: LiveQuery {
     to out: inout UpdateWriter
   ) throws -> Result {
     let count = try reader.snapshot.count(plan)
-    try out.member("count") { $0.integer(count) }
+    try out.member(.count) { $0.integer(count) }
     return Result(count: count, extras: try reader.readExtras(request, plan, of: [], &out))
   }
 
@@ -103,7 +104,7 @@ struct CountQuery: LiveQuery {
     _ out: inout UpdateWriter
   ) throws {
     guard difference.countDiffers else { return }
-    try out.member("count") { $0.integer(new.count) }
+    try out.member(.count) { $0.integer(new.count) }
   }
 
   var explainedFetch: FetchRequest? { plan.request }

@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import JSON
 import PersistentHistory
@@ -27,7 +28,7 @@ struct HistoryQuery: LiveQuery {
     _ reader: ResultReader,
     to out: inout UpdateWriter
   ) throws -> Result {
-    out.beginList("transactions")
+    out.beginList(.transactions)
     out.endList()
     return Result()
   }
@@ -49,7 +50,7 @@ struct HistoryQuery: LiveQuery {
     let isSignal = builder.observation.request.mode == .signal
     var out = UpdateWriter(fragmentBytesMax: limits.fragmentBytesMax)
     var count = 0
-    out.beginList("transactions")
+    out.beginList(.transactions)
     try snapshot.log.eachCommit(
       after: builder.from.commit,
       through: snapshot.head.number,

@@ -1,3 +1,4 @@
+import CordialProtocol
 package import CordialValues
 package import ObjectModel
 import PersistentHistory
@@ -268,7 +269,7 @@ extension LiveQuery {
     _ reader: ResultReader,
     to out: inout UpdateWriter
   ) throws {
-    try out.object("result") { _ = try read(request, reader, to: &$0) }
+    try out.object(.result) { _ = try read(request, reader, to: &$0) }
   }
 
   package func keepingSequence(of old: Result, in new: Result) -> Result { new }

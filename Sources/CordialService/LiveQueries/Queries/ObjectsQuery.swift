@@ -70,7 +70,7 @@ struct ObjectsQuery: LiveQuery {
     var result = Result()
     let wantsDigests = request.mode != .ids && plans.values.contains { !$0.related.isEmpty }
     var missing: [JSONMember] = []
-    out.beginList(request.mode == .ids ? "ids" : "objects")
+    out.beginList(request.mode == .ids ? .ids : .objects)
     for id in ids {
       let key = try snapshot.resolve(id)
       var exists = false
@@ -94,10 +94,10 @@ struct ObjectsQuery: LiveQuery {
     }
     out.endList()
     if !missing.isEmpty, request.mode != .ids {
-      try out.member("missing") { $0.value(.object(missing)) }
+      try out.member(.missing) { $0.value(.object(missing)) }
     }
     let count = request.mode == .ids ? result.named.count(where: \.exists) : ids.count
-    try out.member("count") { $0.integer(Int64(count)) }
+    try out.member(.count) { $0.integer(Int64(count)) }
     result.extras.included = try reader.readIncluded(
       request,
       try including(result, in: snapshot.model),
@@ -219,7 +219,7 @@ struct ObjectsQuery: LiveQuery {
     let last = try isDetailed ? builder.tombstones(Set(deleted)) : [:]
     let updated = difference.named.filter { $0.kind == .update }.map(\.former)
     let before = try builder.formerValues(updated) { plans[$0.entity] }
-    out.beginList("objects")
+    out.beginList(.objects)
     for change in difference.named {
       guard let plan = plans[change.key.entity] else { continue }
       try out.element { writer in

@@ -118,7 +118,7 @@ extension RowsQuery {
   ) throws {
     let request = builder.observation.request
     try writeRemovals(difference.sequence, builder, &out)
-    out.beginList("insert")
+    out.beginList(.insert)
     for insertion in difference.sequence.insertions {
       try out.element { writer in
         try builder.beginRow(insertion.offset, plan.key(insertion.element), &writer)
@@ -135,7 +135,7 @@ extension RowsQuery {
     }
     out.endList()
     if request.mode != .ids { try writeUpdated(difference, builder, &out) }
-    try out.member("count") { $0.integer(Int64(new.objects.count)) }
+    try out.member(.count) { $0.integer(Int64(new.objects.count)) }
   }
 
   private func writeRemovals(
@@ -148,7 +148,7 @@ extension RowsQuery {
       .map { plan.key($0.element) }
       .filter { changes[$0]?.kind == .delete }
     let last = try builder.tombstones(Set(deleted))
-    out.beginList("remove")
+    out.beginList(.remove)
     for removal in sequence.removals {
       let key = plan.key(removal.element)
       try out.element { writer in
@@ -183,9 +183,9 @@ extension RowsQuery {
           }
         )
       }
-      out.sharedList("update", rows)
+      out.sharedList(.update, rows)
     } else {
-      out.beginList("update")
+      out.beginList(.update)
       for update in difference.updates {
         try out.element { writer in
           writer.key(.offset, after: "{")

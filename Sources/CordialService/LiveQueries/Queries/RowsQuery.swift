@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import JSON
 import ObjectModel
@@ -145,14 +146,14 @@ struct RowsQuery: LiveQuery {
     let isDiscarding = out.isDiscarding
     let hasMore: Bool
     if request.mode == .ids || isDiscarding && !wantsDigests {
-      out.beginList("ids")
+      out.beginList(.ids)
       hasMore = try snapshot.eachNumber(plan, spare: spare) { object in
         guard try add(object), !isDiscarding else { return }
         try out.element { $0.string(try snapshot.wrappedID(plan.key(object)).description) }
       }
       out.endList()
     } else {
-      out.beginList("objects")
+      out.beginList(.objects)
       hasMore = try snapshot.eachObject(plan, spare: spare) { object, write in
         guard try add(object) else { return }
         try out.element { writer in
@@ -177,9 +178,9 @@ struct RowsQuery: LiveQuery {
     _ snapshot: StoreSnapshot,
     _ out: inout UpdateWriter
   ) throws {
-    try out.member("count") { $0.integer(Int64(result.objects.count)) }
+    try out.member(.count) { $0.integer(Int64(result.objects.count)) }
     guard request.mode == .ids, request.first > 0, !out.isDiscarding else { return }
-    out.beginList("objects")
+    out.beginList(.objects)
     for object in result.objects.prefix(request.first) {
       try out.element { writer in
         if try !snapshot.write(object, as: plan, to: &writer) { writer.null() }
@@ -199,7 +200,7 @@ struct RowsQuery: LiveQuery {
   ) throws {
     let snapshot = reader.snapshot
     let isIDs = request.mode == .ids
-    out.beginList(isIDs ? "ids" : "objects")
+    out.beginList(isIDs ? .ids : .objects)
     for object in result.objects {
       try out.element { writer in
         if isIDs {
@@ -212,9 +213,9 @@ struct RowsQuery: LiveQuery {
     out.endList()
     try finish(request, result, snapshot, &out)
     if let sections = result.extras.sections {
-      try out.member("sections") { FetchSection.write(sections, to: &$0) }
+      try out.member(.sections) { FetchSection.write(sections, to: &$0) }
     }
-    if let total = result.extras.total { try out.member("total") { $0.integer(total) } }
+    if let total = result.extras.total { try out.member(.total) { $0.integer(total) } }
     _ = try reader.readIncluded(request, (plan.entity, Array(result.objects)), &out)
   }
 

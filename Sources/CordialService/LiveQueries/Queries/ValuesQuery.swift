@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import JSON
 import ObjectModel
@@ -57,7 +58,7 @@ final class ValuesQuery: LiveQuery {
     let snapshot = reader.snapshot
     var digest = ContentDigest.Stream()
     var count = 0
-    out.beginList("rows")
+    out.beginList(.rows)
     try snapshot.eachRow(of: plan) { write in
       try out.element { writer in
         let start = writer.bytes.count
@@ -68,17 +69,17 @@ final class ValuesQuery: LiveQuery {
       count += 1
     }
     out.endList()
-    try out.member("count") { $0.integer(Int64(count)) }
+    try out.member(.count) { $0.integer(Int64(count)) }
     if request.fetch?.sectionBy != nil {
       var sections = JSONWriter()
       try snapshot.writeValueSections(fetch, bytesMax: .max, to: &sections)
       digest.add(sections.bytes)
-      try out.member("sections") { $0.raw(sections.bytes) }
+      try out.member(.sections) { $0.raw(sections.bytes) }
     }
     if request.fetch?.total == true {
       let total = try snapshot.countValues(fetch)
       digest.add(Array("\(total)".utf8))
-      try out.member("total") { $0.integer(total) }
+      try out.member(.total) { $0.integer(total) }
     }
     return Result(digest: digest.prefix, count: count)
   }
