@@ -83,8 +83,8 @@ extension StoreArgument {
         { connection throws(ClientError) in await engine.connect(connection) },
         pause: { _ in false }
       )
-      defer { client.close() }
       let result = try await body(client)
+      client.close()
       try await engine.close()
       return result
     } catch {

@@ -26,7 +26,7 @@ package struct HeldConnection {
   package var heldCount: Int { held.count }
 
   /// The memory of the requests that wait, in bytes.
-  package var heldBytes: Int { peer.requestBytes }
+  package var requestBytes: Int { peer.requestBytes }
 
   /// Creates the connection of a new peer.
   package init(_ peer: Peer) {
@@ -38,21 +38,41 @@ package struct HeldConnection {
 
   // MARK: Requests
 
+  /// What requests need that are answered during the migration.
+  package struct Moment {
+    /// The result of `status`.
+    let status: JSONValue
+    /// The time after which requests fail that wait, in microseconds.
+    let deadline: Int64
+
+    package init(status: JSONValue, deadline: Int64) {
+      self.status = status
+      self.deadline = deadline
+    }
+  }
+
   /// Receives the next bytes of the client.
-  ///
-  /// - Parameters:
-  ///   - bytes: The bytes.
-  ///   - deadline: The time after which requests fail that wait, in microseconds.
-  ///   - status: Returns the result of `status`.
-  package mutating func receive(
-    _ bytes: Span<UInt8>,
-    deadline: Int64,
-    status: () -> JSONValue
-  ) {
+  package mutating func receive(_ bytes: Span<UInt8>, _ moment: Moment) {
     peer.receive(bytes)
+    handlePending(moment)
+  }
+
+  /// Receives the end of the client's input.
+  package mutating func endInput(_ moment: Moment) {
+    peer.endInput()
+    handlePending(moment)
+  }
+
+  /// Drops the unfinished message, because the memory for messages is used up.
+  package mutating func dropUnfinished(_ moment: Moment) {
+    peer.dropUnfinished()
+    handlePending(moment)
+  }
+
+  private mutating func handlePending(_ moment: Moment) {
     while let event = peer.next() {
       switch event {
-      case .request(let request): begin(request, deadline, status)
+      case .request(let request): begin(request, moment)
       case .cancellation(let id):
         let error = RPCError(.requestCancelled, "The request was cancelled before it began")
         fail(error) { $0.request.id == id }
@@ -60,21 +80,18 @@ package struct HeldConnection {
     }
   }
 
-  private mutating func begin(
-    _ request: Peer.Request,
-    _ deadline: Int64,
-    _ status: () -> JSONValue
-  ) {
+  private mutating func begin(_ request: Peer.Request, _ moment: Moment) {
     switch request.method {
-    case StatusCall.method.name: answer(request, status())
-    case DiscoverCall.method.name: answer(request, OpenRPC.document)
+    // The responses of a batch form one message, which waits for the other ones.
+    case StatusCall.method.name where !request.isInBatch: answer(request, moment.status)
+    case DiscoverCall.method.name where !request.isInBatch: answer(request, OpenRPC.document)
     default:
       let token = request.params[.workDoneToken].flatMap { $0.isNull ? nil : $0 }
       held.append(
         Held(
           request: request,
           progressToken: token,
-          deadline: token == nil ? deadline : nil
+          deadline: token == nil ? moment.deadline : nil
         )
       )
     }
@@ -90,18 +107,13 @@ package struct HeldConnection {
     let failed = held.filter(isFailed)
     held.removeAll(where: isFailed)
     for message in failed { peer.respond(.failure(error), to: message.request, atOnce: true) }
-  }
-
-  /// Receives the end of the client's input.
-  package mutating func endInput() {
-    peer.endInput()
-  }
-
-  /// Drops the unfinished message, because the memory for messages is used up.
-  package mutating func dropUnfinished() {
-    peer.dropUnfinished()
-    // The error of the message is sent.
-    while peer.next() != nil {}
+    guard failed.contains(where: { $0.request.method == InitializeCall.method.name }),
+      peer.needsHandshake
+    else { return }
+    // The requests that waited for it are refused.
+    let refusal = RPCError(.serverNotInitialized, "initialize comes first, but it failed")
+    for message in held { peer.respond(.failure(refusal), to: message.request, atOnce: true) }
+    held = []
   }
 
   // MARK: Progress
@@ -157,7 +169,7 @@ package struct HeldConnection {
     return peer.takeEnd()
   }
 
-  /// Returns the peer to what answers the requests from now on.
+  /// Removes and returns the peer, whose requests another one answers from now on.
   package mutating func release() -> Peer {
     peer.putBack(held.map(\.request))
     held = []

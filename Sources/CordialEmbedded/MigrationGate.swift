@@ -8,8 +8,8 @@ package import Transport
 
 /// The owner of a socket's channels from the start of the program.
 ///
-/// While the store is opened and migrated, clients connect, read the state and wait. The channels
-/// then get the owner that serves them, which receives what they sent before.
+/// While the store is opened and migrated, clients connect, read the state and wait. A `Responder`
+/// then goes on with their peers, whose requests have no response.
 package final class MigrationGate: ByteChannelOwner {
   private struct State {
     var connections: [Int: (channel: ByteChannel, held: HeldConnection)] = [:]
@@ -94,6 +94,15 @@ package final class MigrationGate: ByteChannelOwner {
     }
   }
 
+  /// What requests need that arrive now.
+  private var moment: HeldConnection.Moment {
+    let (progress, count) = state.withLock { ($0.progress, $0.connections.count) }
+    return HeldConnection.Moment(
+      status: status(progress, connectionCount: count),
+      deadline: SystemFacts.microseconds() + Int64(limits.waitMax) * 1000
+    )
+  }
+
   /// The result of `status` during the migration.
   private func status(_ progress: MigrationProgress?, connectionCount: Int) -> JSONValue {
     var members: [JSONMember] = [
@@ -116,7 +125,11 @@ package final class MigrationGate: ByteChannelOwner {
       let number = channel.number
       let peer = settings.makePeer()
       peer.account.whenDropped { [weak self, loop] in
-        loop.execute { self?.update(number) { $0.dropUnfinished() } }
+        loop.execute {
+          guard let self else { return }
+          let moment = self.moment
+          self.update(number) { $0.dropUnfinished(moment) }
+        }
       }
       state.connections[number] = (channel, HeldConnection(peer))
       return (nil, false)
@@ -134,11 +147,8 @@ package final class MigrationGate: ByteChannelOwner {
 
   package func received(_ bytes: Span<UInt8>, on channel: ByteChannel) {
     if let responder { return responder.received(bytes, on: channel) }
-    let deadline = SystemFacts.microseconds() + Int64(limits.waitMax) * 1000
-    let (progress, count) = state.withLock { ($0.progress, $0.connections.count) }
-    update(channel.number) { held in
-      held.receive(bytes, deadline: deadline) { status(progress, connectionCount: count) }
-    }
+    let moment = moment
+    update(channel.number) { $0.receive(bytes, moment) }
     loop.schedule(milliseconds: limits.waitMax) { [weak self] in self?.expire(channel.number) }
   }
 
@@ -149,7 +159,9 @@ package final class MigrationGate: ByteChannelOwner {
 
   package func inputEnded(on channel: ByteChannel) {
     if let responder { return responder.inputEnded(on: channel) }
-    update(channel.number) { $0.endInput() }
+    let moment = moment
+    update(channel.number) { $0.endInput(moment) }
+    loop.schedule(milliseconds: limits.waitMax) { [weak self] in self?.expire(channel.number) }
   }
 
   package func becameWritable(_ channel: ByteChannel) {
@@ -187,8 +199,8 @@ package final class MigrationGate: ByteChannelOwner {
 
   /// Whether a client is read: its requests wait for the service, and take memory until then.
   private func reads(_ held: HeldConnection) -> Bool {
-    held.heldCount <= 2 * limits.inFlightMax && held.heldBytes <= limits.inFlightBytesMax
-      && !(budget.isFullOfRequests && held.heldBytes > 0)
+    held.heldCount <= 2 * limits.inFlightMax && held.requestBytes <= limits.inFlightBytesMax
+      && !(budget.isFullOfRequests && held.requestBytes > 0)
   }
 
   private static func write(_ pieces: [[UInt8]], to channel: ByteChannel) {

@@ -3,7 +3,7 @@ package import Transport
 
 /// What answers the requests on channels: a service, or a mock.
 package protocol Responder: ByteChannelOwner {
-  /// Goes on with a channel whose peer has sent something already.
+  /// Goes on with a channel whose peer may have sent something already.
   ///
   /// - Parameters:
   ///   - channel: The channel, whose further events follow.

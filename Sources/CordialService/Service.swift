@@ -197,10 +197,12 @@ package actor Service {
   /// - Returns: The number of the session, or nil if the service refused it and closed the sink.
   package func connect(_ sink: any ByteSink, _ peer: Peer) -> Int? {
     guard stopping == nil, !hasStopped else {
+      peer.account.close()
       sink.close(exitCode: 0)
       return nil
     }
     guard sessions.count < limits.connectionsMax else {
+      peer.account.close()
       let error = Limits.exceeded(
         "connections",
         max: limits.connectionsMax,
@@ -223,6 +225,7 @@ package actor Service {
   package func proceed(session number: Int) {
     perform { service in
       guard let session = service.sessions[number] else { return }
+      session.peer.dropIfAsked()
       service.handlePending(session)
       service.markChanged(session)
     }

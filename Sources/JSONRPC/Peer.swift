@@ -16,10 +16,11 @@ package struct Peer: Sendable {
     /// The memory of the request, in bytes, which is counted until its response.
     package let bytes: Int
     package let isInBatch: Bool
-    /// The place of the response among those of the decoder.
+    /// The place of the response among those of the connection.
     fileprivate let slot: Int
     fileprivate let isPreceded: Bool
-    fileprivate let isHandshake: Bool
+    /// Whether the request is the handshake that the lifecycle has let through.
+    fileprivate var isHandshake: Bool
   }
 
   /// What the peer asks for.
@@ -39,13 +40,13 @@ package struct Peer: Sendable {
   private var decoder: MessageDecoder
   private var lifecycle = Lifecycle()
   private var order = AnswerOrder()
-  /// Counts the memory of the decoder.
+  /// Counts the memory of the connection.
   package let account: ByteBudget.Account
   private let observer: (any PeerObserver)?
   private let isPreceded: @Sendable (String) -> Bool
   private var pending: Deque<Pending> = []
   private var inputHasEnded = false
-  /// The progress from the end of the input to the end of the decoder.
+  /// The progress from the end of the input to the end of the connection.
   private var phase = ConnectionPhase.open
   /// The memory of the messages that are pending and of the requests without a response, in bytes.
   package private(set) var requestBytes = 0
@@ -56,14 +57,14 @@ package struct Peer: Sendable {
   /// The maximum length of a message that is copied into a piece with other messages, in bytes.
   private static let gatheredMax = 1 << 16
 
-  /// Creates the state of a new decoder.
+  /// Creates the state of a new connection.
   ///
   /// - Parameters:
   ///   - framing: The framing if it is known in advance, otherwise nil.
   ///   - dialects: The dialects by which the peer may speak, one for each framing.
   ///   - limits: The limits of the connection's messages.
   ///   - closesOnUnknownFraming: Whether bytes of no framing end the connection, as on a socket.
-  ///   - account: Counts the memory of the decoder.
+  ///   - account: Counts the memory of the connection.
   ///   - observer: Sees the messages; nil for none.
   ///   - isPreceded: Whether other messages may have to precede the response of a method, so that
   ///     a batch with such a request is answered as a whole.
@@ -109,8 +110,13 @@ package struct Peer: Sendable {
 
   /// Drops the unfinished message, because the memory for messages is used up.
   package mutating func dropUnfinished() {
-    guard reads else { return }
-    add(decoder.dropUnfinished())
+    let events = decoder.dropUnfinished()
+    if reads { add(events) }
+  }
+
+  /// Drops the unfinished message if that was asked for before the connection got its owner.
+  package mutating func dropIfAsked() {
+    if account.isDropping { dropUnfinished() }
   }
 
   /// Reads no further message: the connection ends when all is answered.
@@ -190,7 +196,11 @@ package struct Peer: Sendable {
     case .answer(let result):
       let response = MessageWriter.result(request.id, Array(result.text.utf8))
       respond(.success(MessageBytes(response)), to: request)
-    case .reject(let error): respond(.failure(error), to: request)
+    case .reject(let error):
+      // A second handshake that is refused does not end the first one.
+      var refused = request
+      refused.isHandshake = false
+      respond(.failure(error), to: refused)
     }
     return nil
   }

@@ -7,7 +7,8 @@ import Testing
 
 // Evidence: P-017d, P-117r
 @Suite struct `A client of a socket during a migration` {
-  private static let status: JSONValue = ["state": "migrating"]
+  /// The deadline of the requests is 100.
+  private static let moment = HeldConnection.Moment(status: ["state": "migrating"], deadline: 100)
   private static let progress = MigrationProgress(
     from: "1",
     to: "2",
@@ -35,7 +36,7 @@ import Testing
     let bytes = Array(text.utf8)
     for start in stride(from: 0, to: bytes.count, by: min(portion, bytes.count)) {
       let end = min(bytes.count, start + min(portion, bytes.count))
-      held.receive(bytes.span.extracting(start..<end), deadline: 100) { Self.status }
+      held.receive(bytes.span.extracting(start..<end), Self.moment)
     }
     return output(of: &held)
   }
@@ -158,7 +159,7 @@ import Testing
     let cancel = #"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}"# + "\n"
     #expect(send(cancel, to: &held).contains("-32800"))
     #expect(held.heldCount == 0)
-    #expect(held.heldBytes == 0)
+    #expect(held.requestBytes == 0)
   }
 
   @Test func `requests fail where the store cannot be opened`() throws {
@@ -175,12 +176,42 @@ import Testing
     var held = connection()
     _ = send(Self.request(1, "status") + "\n" + Self.request(2, "fetch") + "\n", to: &held)
     #expect(held.takeEnd() == nil)
-    held.endInput()
+    held.endInput(Self.moment)
     #expect(held.takeEnd() == nil)
     held.expire(at: 100, nil)
     #expect(!output(of: &held).isEmpty)
     #expect(held.takeEnd() == 0)
     #expect(held.takeEnd() == nil)
+  }
+
+  @Test func `the responses of a batch wait for each other`() {
+    var held = connection()
+    let batch = "[\(Self.request(1, "status")),\(Self.request(2, "fetch"))]\n"
+    #expect(send(batch, to: &held).isEmpty)
+    #expect(send(Self.request(3, "status") + "\n", to: &held).contains(#""id":3"#))
+    #expect(release(&held).requests == ["#1 status", "#2 fetch"])
+  }
+
+  // Evidence: P-011a
+  @Test func `requests are refused whose handshake has failed`() {
+    func framed(_ body: String) -> String { "Content-Length: \(body.utf8.count)\r\n\r\n\(body)" }
+    var held = connection(.header)
+    let waiting = Self.request(2, "save", #"{"workDoneToken":"w"}"#)
+    _ = send(framed(Self.request(1, "initialize")) + framed(waiting), to: &held)
+    held.expire(at: 100, Self.progress)
+    let output = output(of: &held)
+    #expect(output.contains(#""id":1,"error":{"code":1401"#))
+    #expect(output.contains(#""id":2,"error":{"code":-32002"#))
+    #expect(release(&held).requests == [])
+  }
+
+  // Evidence: P-013c
+  @Test func `the last line needs no end`() {
+    var held = connection(.line)
+    #expect(send(Self.request(1, "status"), to: &held).isEmpty)
+    held.endInput(Self.moment)
+    #expect(output(of: &held).contains("migrating"))
+    #expect(held.takeEnd() == 0)
   }
 
   @Test func `bytes of no framing end the connection`() {
@@ -219,7 +250,7 @@ import Testing
       #expect(send(String(repeating: "x", count: count), to: &connections[number]) == "")
     }
     #expect(dropped.withLock { $0 } == 1)
-    connections[1].dropUnfinished()
+    connections[1].dropUnfinished(Self.moment)
     let output = output(of: &connections[1])
     #expect(output.contains(#""error":{"code":1302"#))
     #expect(output.contains(#""limit":"processBytes""#))
@@ -235,17 +266,17 @@ import Testing
     let long = String(repeating: "x", count: 10_000)
     let requests = (1...4).map { Self.request($0, "fetch", #"{"entity":"\#(long)"}"#) + "\n" }
     _ = send(requests.joined(), to: &held)
-    #expect(held.heldBytes >= 40_000)
-    #expect(budget.bytes == held.heldBytes)
+    #expect(held.requestBytes >= 40_000)
+    #expect(budget.bytes == held.requestBytes)
     let cancelled = send(
       #"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":2}}"# + "\n",
       to: &held
     )
     #expect(cancelled.contains("-32800"))
-    #expect((30_000..<40_000).contains(held.heldBytes))
-    #expect(budget.bytes == held.heldBytes)
+    #expect((30_000..<40_000).contains(held.requestBytes))
+    #expect(budget.bytes == held.requestBytes)
     held.expire(at: 101, Self.progress)
-    #expect(held.heldBytes == 0)
+    #expect(held.requestBytes == 0)
     #expect(budget.bytes == 0)
     _ = send(requests[0], to: &held)
     #expect(budget.bytes >= 10_000)

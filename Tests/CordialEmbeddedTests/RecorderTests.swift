@@ -1,6 +1,7 @@
 import CordialEmbedded
 import Foundation
 import Glibc
+import JSON
 import JSONRPC
 import Logging
 import PersistentStore
@@ -19,8 +20,7 @@ import Testing
     defer { close(reader) }
     let recorder = try Recorder(path: path, log: Self.log)
     let connection = recorder.connect()
-    let message = Array(#"{"text":"\#(String(repeating: "x", count: 1000))"}"#.utf8)
-    for _ in 0..<200 { connection.received(message.span) }
+    for _ in 0..<200 { connection.received(["text": .string(String(repeating: "x", count: 1000))]) }
     var (bytes, buffer) = (0, [UInt8](repeating: 0, count: 4096))
     while case let count = unsafe read(reader, &buffer, buffer.count), count > 0 { bytes += count }
     #expect(bytes > 1000)
@@ -63,11 +63,39 @@ import Testing
         #""connection":2,"from":"client","message":{"jsonrpc":"2.0","method":"note"}}"#,
         #""connection":1,"from":"client","message":"no JSON"}"#,
         #""connection":1,"from":"client","message":[]}"#,
-        #""connection":1,"from":"client","message":null,"omitted":100}"#,
+        #""connection":1,"from":"client","message":null,"omitted":"messageBytes"}"#,
         #""connection":1,"from":"service","message":{"jsonrpc":"2.0","id":null,"error"#,
         #""connection":1,"from":"service","message":{"jsonrpc":"2.0","id":null,"error"#,
         #""connection":1,"from":"service","message":{"jsonrpc":"2.0","id":null,"error"#,
         #""connection":2,"from":"service","message":{"method":"changes"}}"#,
+      ]
+    )
+  }
+
+  @Test func `omits what is longer than it may be`() throws {
+    let folder = try TestFolder()
+    let path = folder.path + "/session.jsonl"
+    let recorder = try Recorder(path: path, log: Self.log)
+    let limits = MessageDecoder.Limits(
+      messageBytesMax: 1 << 22,
+      depthMax: 128,
+      batchMax: 10,
+      valuesMax: 1000
+    )
+    var peer = Peer(
+      framing: .line,
+      limits: limits,
+      closesOnUnknownFraming: true,
+      account: ByteBudget(bytesMax: 1 << 24).open(),
+      observer: recorder.connect()
+    )
+    peer.receive(Self.bytes("[\(String(repeating: "0,", count: 2000))0]\n").span)
+    peer.receive(Self.bytes("x\(String(repeating: "y", count: 1 << 21))\n").span)
+    recorder.close()
+    #expect(
+      try Self.lines(path) == [
+        #""connection":1,"from":"client","message":null,"omitted":"values"}"#,
+        #""connection":1,"from":"client","message":null,"omitted":"recordingBytes"}"#,
       ]
     )
   }
@@ -93,7 +121,7 @@ import Testing
     let xs = String(repeating: "x", count: 31)
     #expect(
       try Self.lines(path) == [
-        #""connection":2,"from":"service","message":null,"omitted":67108864}"#,
+        #""connection":2,"from":"service","message":null,"omitted":"recordingBytes"}"#,
         #""connection":2,"from":"service","message":[1,2]}"#,
         #""connection":1,"from":"service","message":["\#(xs)"#,
         #""connection":2,"from":"service","message":["\#(xs)"#,

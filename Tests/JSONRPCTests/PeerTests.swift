@@ -153,6 +153,42 @@ private struct Exchange {
     #expect(exchange.receive(Line.request(6, "fetch")) == ["#6 fetch"])
   }
 
+  @Test(arguments: [Framing.line, .header])
+  func `is refused a second handshake, which does not end the first one`(framing: Framing) {
+    var exchange = Exchange(framing)
+    func send(_ id: Int, _ method: String) -> [String] {
+      exchange.receive(bytes: framing.frame(Array(Line.request(id, method).utf8)))
+    }
+    #expect(send(1, "initialize") == ["#1 initialize"])
+    #expect(send(2, "initialize") == [])
+    #expect(send(3, "fetch") == ["#3 fetch"])
+    exchange.answer(1)
+    #expect(!exchange.peer.needsHandshake)
+    #expect(send(4, "initialize") == [])
+    #expect(send(5, "fetch") == ["#5 fetch"])
+    exchange.answer(3)
+    exchange.answer(5)
+    let refusals = exchange.sent.split(separator: "-32600").count - 1
+    #expect(refusals == 2, "\(exchange.sent)")
+  }
+
+  @Test func `drops its unfinished message although it is not read any more`() {
+    let budget = ByteBudget(bytesMax: 1 << 20)
+    var peer = Peer(
+      framing: .line,
+      limits: MessageDecoder.Limits(messageBytesMax: 1 << 20, depthMax: 8, batchMax: 3),
+      closesOnUnknownFraming: true,
+      account: budget.open()
+    )
+    peer.receive([UInt8](repeating: UInt8(ascii: "x"), count: 200_000).span)
+    #expect(budget.bytes >= 200_000)
+    peer.stop()
+    peer.dropUnfinished()
+    #expect(budget.bytes == 0)
+    if peer.next() != nil { Issue.record("The peer asks for something") }
+    #expect(peer.takeOutput().isEmpty)
+  }
+
   @Test func `cancels by the notification of its dialect`() {
     var exchange = Exchange()
     _ = exchange.receive(Line.request(1, "fetch"))

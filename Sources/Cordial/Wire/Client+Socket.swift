@@ -1,3 +1,5 @@
+import CordialProtocol
+import JSON
 public import Logging
 import Transport
 
@@ -53,8 +55,12 @@ extension Client {
         do {
           try await connect(connection)
         } catch {
-          let message = (error as? TransportError)?.message ?? "\(error)"
-          throw ClientError(code: .connectionEnded, message: message)
+          let cause = error as? TransportError
+          throw ClientError(
+            code: .connectionEnded,
+            message: cause?.message ?? "\(error)",
+            data: cause?.hint.map { .object([.hint: .string($0)]) } ?? .null
+          )
         }
       },
       pause: pause,

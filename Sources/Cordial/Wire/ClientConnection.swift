@@ -68,7 +68,7 @@ package final class ClientConnection: Sendable {
   /// The link; nil before the client is connected and after the connection has ended.
   package var link: (any ClientLink)? { state.withLock { $0.link } }
 
-  /// Calls a method of the protocol, as `call(_:_:)` of a name.
+  /// Calls a method of the protocol, as the function below does with a name.
   package func call(
     _ method: MethodName,
     _ params: JSONValue

@@ -52,7 +52,10 @@ final class MockConnection: Sendable {
     let session = stage.engine.service.assumeIsolated { service in
       service.connect(MockSink(self), framing: .line, closesOnUnknownFraming: false)
     }
-    state.withLock { $0.session = session }
+    state.withLock { state in
+      state.session = session
+      state.peer.dropIfAsked()
+    }
     proceed()
   }
 
@@ -179,6 +182,8 @@ final class MockConnection: Sendable {
       let data = (error[.data] ?? .object([])).replacing("hint", hint)
       response = response.replacing("error", error.replacing("data", data))
     }
+    // An error of the connection itself belongs to no request.
+    guard state.withLock({ $0.current?.id == id }) else { return notify(response) }
     respond(response)
     // The service may be in the middle of its own work.
     stage.engine.loop.execute { self.proceed() }
@@ -318,7 +323,7 @@ final class MockConnection: Sendable {
       state.peer.endIfDone()
       return state.peer.takeEnd()
     }
-    channel.close(exitCode: code ?? exitCode)
+    channel.close(exitCode: exitCode == 0 ? code ?? 0 : exitCode)
   }
 
   var clientChannel: ByteChannel { channel }

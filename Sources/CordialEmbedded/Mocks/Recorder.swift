@@ -15,9 +15,11 @@ package final class Recorder: Sendable {
     var descriptor: CInt
   }
 
-  /// The maximum memory of the messages that are sent in parts, in bytes: a message that exceeds it
-  /// is not recorded, and `omitted` has the limit.
+  /// The maximum memory of the messages that are sent in parts, in bytes, and the maximum length of
+  /// a message of the service: one that exceeds it is not recorded, and `omitted` says so.
   package static let unfinishedBytesMax = 64 << 20
+  /// The maximum length of what is no JSON and is recorded as a text, in bytes.
+  fileprivate static let textBytesMax = 1 << 20
 
   private let path: String
   private let log: Logger
@@ -77,12 +79,16 @@ package final class Recorder: Sendable {
   ///   - message: The JSON text of the message in pieces, or the other members of the line.
   fileprivate func add(_ connection: Int, _ sender: Sender, _ message: [[UInt8]]) {
     let milliseconds = (SystemFacts.microseconds() - start) / 1000
-    let head = "{\"at\":\(milliseconds),\"connection\":\(connection),\"from\":\"\(sender)\","
-    var line = Array("\(head)\"message\":".utf8)
-    for piece in message { line += piece }
-    line += "}\n".utf8
+    let head =
+      "{\"at\":\(milliseconds),\"connection\":\(connection),\"from\":\"\(sender)\",\"message\":"
+    // A long message is written as it is, because a copy would take as much memory.
+    let pieces = [Array(head.utf8)] + message + [Array("}\n".utf8)]
+    let isShort = message.reduce(0) { $0 + $1.count } < 1 << 16
+    let writes = isShort ? [Array(pieces.joined())] : pieces
     state.withLock { state in
-      guard state.descriptor >= 0, !Self.write(line, to: state.descriptor) else { return }
+      guard state.descriptor >= 0,
+        !writes.allSatisfy({ Self.write($0, to: state.descriptor) })
+      else { return }
       let reason = unsafe String(cString: strerror(errno))
       log.error("The recording ends, because \(path) cannot be written: \(reason)")
       _ = Glibc.close(state.descriptor)
@@ -143,44 +149,44 @@ private final class RecordedConnection: PeerObserver {
     recorder.release(parts.withLock { $0.bytes })
   }
 
-  func received(_ message: Span<UInt8>) {
-    var text: [UInt8] = []
-    do throws(JSONError) {
-      // Another text would not be one line.
-      text = Array(try JSONParser.parse(message, depthMax: 256).text.utf8)
-    } catch {
-      // What is no JSON is recorded as a text.
-      var writer = JSONWriter()
-      writer.string(String(decoding: message.indices.map { message[$0] }, as: UTF8.self))
-      text = writer.bytes
-    }
-    recorder.add(number, .client, [text])
+  func received(_ message: JSONValue) {
+    recorder.add(number, .client, [Array(message.text.utf8)])
   }
 
-  func omitted(bytesMax: Int) {
-    recorder.add(number, .client, [Self.omission(bytesMax)])
+  func received(unreadable bytes: Span<UInt8>) {
+    guard bytes.count <= Recorder.textBytesMax else { return omitted(limit: "recordingBytes") }
+    var writer = JSONWriter()
+    writer.string(String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self))
+    recorder.add(number, .client, [writer.bytes])
+  }
+
+  func omitted(limit: String) {
+    recorder.add(number, .client, [Self.omission(limit)])
   }
 
   func sent(_ pieces: [[UInt8]], isEnd: Bool) {
     let bytes = pieces.reduce(0) { $0 + $1.count }
     let message = parts.withLock { parts -> [[UInt8]]? in
-      if isEnd, parts.pieces.isEmpty, !parts.isOmitted { return pieces }
-      if parts.isOmitted || !recorder.keep(bytes) {
-        parts.isOmitted = true
-      } else {
+      if isEnd, parts.pieces.isEmpty, !parts.isOmitted {
+        return bytes <= Recorder.unfinishedBytesMax ? pieces : [Self.omission("recordingBytes")]
+      }
+      if !parts.isOmitted, recorder.keep(bytes) {
         parts.pieces += pieces
         parts.bytes += bytes
+      } else {
+        recorder.release(parts.bytes)
+        parts = Parts(isOmitted: true)
       }
       guard isEnd else { return nil }
       defer { parts = Parts() }
       recorder.release(parts.bytes)
-      return parts.isOmitted ? [Self.omission(Recorder.unfinishedBytesMax)] : parts.pieces
+      return parts.isOmitted ? [Self.omission("recordingBytes")] : parts.pieces
     }
     if let message { recorder.add(number, .service, message) }
   }
 
-  /// The value and the further member of a message that was too long.
-  private static func omission(_ bytesMax: Int) -> [UInt8] {
-    Array("null,\"omitted\":\(bytesMax)".utf8)
+  /// The value and the further member of a message that was not recorded.
+  private static func omission(_ limit: String) -> [UInt8] {
+    Array("null,\"omitted\":\"\(limit)\"".utf8)
   }
 }

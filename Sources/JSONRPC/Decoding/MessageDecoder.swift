@@ -152,15 +152,13 @@ private struct FrameReader: Sendable {
 
   func events(for event: FrameDecoder.Event, _ frame: Span<UInt8>) -> [Event] {
     switch event {
-    case .frame(let framing):
-      observer?.received(frame)
-      return [message(in: frame, framing)]
+    case .frame(let framing): return [message(in: frame, framing)]
     case .oversized:
       let max = limits.messageBytesMax
-      observer?.omitted(bytesMax: max)
+      observer?.omitted(limit: "messageBytes")
       return [.reject(.exceeded("messageBytes", max: max, "A message is at most \(max) bytes"))]
     case .dropped:
-      observer?.omitted(bytesMax: limits.messageBytesMax)
+      observer?.omitted(limit: "processBytes")
       return [.reject(memoryIsUsed)]
     case .unknownFraming:
       let error = RPCError(
@@ -185,8 +183,10 @@ private struct FrameReader: Sendable {
         meter: growth
       )
     } catch {
+      observe(error, frame)
       return .reject(rejection(error))
     }
+    observer?.received(parsed.value)
     do {
       let event: Event
       let bytes = max(frame.count, parsed.bytes)
@@ -199,6 +199,14 @@ private struct FrameReader: Sendable {
       return event
     } catch {
       return .reject(error)
+    }
+  }
+
+  private func observe(_ error: JSONError, _ frame: Span<UInt8>) {
+    switch error.code {
+    case .tooManyValues: observer?.omitted(limit: "values")
+    case .tooLarge: observer?.omitted(limit: "processBytes")
+    default: observer?.received(unreadable: frame)
     }
   }
 

@@ -4,7 +4,7 @@ package import JSON
 /// the end.
 ///
 /// A further protocol is a file with such a value, and the line that chooses it. It is a class
-/// because every message asks it.
+/// so that a message costs one reference to it.
 package final class Dialect: Sendable {
   package let framing: Framing
   /// Whether `initialize` comes first: until it succeeds, other requests are refused, and

@@ -351,6 +351,9 @@ extension ByteBudget {
     /// The unfinished message, in bytes; 0 for one that is being dropped.
     package var unfinishedBytes: Int { unfinished.withLock { $0.bytes } }
 
+    /// Whether the unfinished message has to be dropped, which its decoder has not done.
+    package var isDropping: Bool { unfinished.withLock { $0.dropped > 0 } }
+
     /// The responses that the peer has not accepted, in bytes.
     package var responseBytes: Int { responses.load(ordering: .relaxed) }
 

@@ -144,9 +144,12 @@ package enum InitializedNotification {
   )
 }
 
-/// `exit`: ends the connection at once.
+/// `exit`: ends the connection after the responses to earlier requests.
 package enum ExitNotification {
-  package static let method = Method.notification(.exit, "Ends the connection at once.")
+  package static let method = Method.notification(
+    .exit,
+    "Ends the connection after the responses to earlier requests."
+  )
 }
 
 /// `$/setTrace`: accepted without effect, because LSP clients send it.
