@@ -19,7 +19,7 @@ package struct HeldConnection {
     var hasBegun = false
   }
 
-  private var peer: Peer
+  private let peer: Peer
   private var held: [Held] = []
 
   /// The number of requests that wait.
@@ -107,9 +107,7 @@ package struct HeldConnection {
     let failed = held.filter(isFailed)
     held.removeAll(where: isFailed)
     for message in failed { peer.respond(.failure(error), to: message.request, atOnce: true) }
-    guard failed.contains(where: { $0.request.method == InitializeCall.method.name }),
-      peer.needsHandshake
-    else { return }
+    guard failed.contains(where: \.request.isHandshake), peer.needsHandshake else { return }
     // The requests that waited for it are refused.
     let refusal = RPCError(.serverNotInitialized, "initialize comes first, but it failed")
     for message in held { peer.respond(.failure(refusal), to: message.request, atOnce: true) }

@@ -185,7 +185,7 @@ package final class MigrationGate: ByteChannelOwner {
 
   /// Changes what is held of a connection, and writes what the client is sent.
   private func update(_ number: Int, _ body: (inout HeldConnection) -> Void) {
-    // A copy in the dictionary would copy the unfinished message at each call.
+    // A copy in the dictionary would copy the requests that wait at each call.
     guard var connection = state.withLock({ $0.connections.removeValue(forKey: number) })
     else { return }
     body(&connection.held)

@@ -32,7 +32,7 @@ package final class ServingOwner: Responder {
   }
 
   package func opened(_ channel: ByteChannel) {
-    var peer = settings.makePeer()
+    let peer = settings.makePeer()
     let bytes = initialInput.withLock { initialInput in
       defer { initialInput = [] }
       return initialInput

@@ -14,9 +14,7 @@ extension Service {
     session.queue.finish(request.serial)
     session.endReserving(request)
     session.peer.respond(outcome, to: request.received)
-    if case .failure = outcome, request.method === InitializeCall.method,
-      session.peer.needsHandshake
-    {
+    if case .failure = outcome, request.received.isHandshake, session.peer.needsHandshake {
       // The requests that waited for it are refused.
       let error = RPCError(.serverNotInitialized, "initialize comes first, but it failed")
       for waiting in session.queue.cancelAll() { end(waiting, error, session) }

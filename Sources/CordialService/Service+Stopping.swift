@@ -2,7 +2,6 @@ import Interruptions
 import JSONRPC
 import PersistentHistory
 import PersistentStore
-import ProtocolSchemas
 import Spotlight
 
 /// The end of the service.
@@ -18,7 +17,7 @@ extension Service {
       service.stopping = completion
       service.index.endBuilds()
       for session in service.sessions.values {
-        session.running.stop(IndexVerifyCall.method, .closing)
+        session.running.stopWithService()
       }
       service.abortUnread(service.doneSessions, isFirst: true)
       for session in service.sessions.values {

@@ -42,6 +42,11 @@ package struct Lifecycle: Sendable {
   /// Whether `shutdown` was admitted.
   package var isShutDown: Bool { state == .shutDown }
 
+  /// Returns whether requests have to wait for a handshake that has not begun, or has failed.
+  package func isBeforeHandshake(_ dialect: Dialect) -> Bool {
+    dialect.needsHandshake && state == .new
+  }
+
   private var hasEnded: Bool { state == .shutDown || state == .exited }
 
   /// Records the result of `initialize`; a client may send a failed one again.

@@ -7,7 +7,11 @@ package import JSON
 /// Whatever answers the requests takes them one by one with `next()` and gives one response for
 /// each, now or later. The owner of the connection takes the bytes with `takeOutput()`, because
 /// what it writes them to may report events during a write.
-package struct Peer: Sendable {
+///
+/// It is a class because a struct of its size would be copied wherever another module asks it. It is
+/// unchecked because only the owner of the connection uses it, on the loop of its channel: a session
+/// of a service, a mock's connection, or a gate, which gives it away.
+package final class Peer: @unchecked Sendable {
   /// A request of the peer, which gets exactly one response.
   package struct Request: Sendable {
     package let id: RequestID
@@ -20,7 +24,7 @@ package struct Peer: Sendable {
     fileprivate let slot: Int
     fileprivate let isPreceded: Bool
     /// Whether the request is the handshake that the lifecycle has let through.
-    fileprivate var isHandshake: Bool
+    package fileprivate(set) var isHandshake: Bool
   }
 
   /// What the peer asks for.
@@ -96,35 +100,35 @@ package struct Peer: Sendable {
   package var reads: Bool { phase.reads && !inputHasEnded }
 
   /// Receives the next bytes of the stream.
-  package mutating func receive(_ bytes: Span<UInt8>) {
+  package func receive(_ bytes: Span<UInt8>) {
     guard reads else { return }
     add(decoder.receive(bytes))
   }
 
   /// Receives the end of the stream: the connection ends when all is answered.
-  package mutating func endInput() {
+  package func endInput() {
     guard reads else { return }
     add(decoder.end())
     inputHasEnded = true
   }
 
   /// Drops the unfinished message, because the memory for messages is used up.
-  package mutating func dropUnfinished() {
+  package func dropUnfinished() {
     let events = decoder.dropUnfinished()
     if reads { add(events) }
   }
 
   /// Drops the unfinished message if that was asked for before the connection got its owner.
-  package mutating func dropIfAsked() {
+  package func dropIfAsked() {
     if account.isDropping { dropUnfinished() }
   }
 
   /// Reads no further message: the connection ends when all is answered.
-  package mutating func stop() {
+  package func stop() {
     phase.endInput(exitCode: 0)
   }
 
-  private mutating func add(_ events: [MessageDecoder.Event]) {
+  private func add(_ events: [MessageDecoder.Event]) {
     for event in events {
       requestBytes += event.bytes
       pending.append(.received(event))
@@ -134,7 +138,7 @@ package struct Peer: Sendable {
   /// Lets `next()` return requests again, before all others and in this order.
   ///
   /// - Parameter requests: Requests without a response.
-  package mutating func putBack(_ requests: [Request]) {
+  package func putBack(_ requests: [Request]) {
     for request in requests.reversed() { pending.prepend(.request(request)) }
   }
 
@@ -144,10 +148,17 @@ package struct Peer: Sendable {
   /// Returns what the peer asks for next; nil until it sends more.
   ///
   /// Messages that the connection answers itself are answered in between.
-  package mutating func next() -> Event? {
+  package func next() -> Event? {
     while let message = pending.popFirst() {
       switch message {
-      case .request(let request): return .request(request)
+      case .request(let request):
+        // The handshake may have failed since the request was let through.
+        guard !lifecycle.isBeforeHandshake(dialect) || request.isHandshake else {
+          let error = RPCError(.serverNotInitialized, "initialize comes first, but it failed")
+          respond(.failure(error), to: request)
+          continue
+        }
+        return .request(request)
       case .notification(let method, let params):
         if let event = notified(method, params) { return event }
       case .received(let event):
@@ -162,7 +173,7 @@ package struct Peer: Sendable {
     return nil
   }
 
-  private mutating func take(_ event: MessageDecoder.Event) -> Event? {
+  private func take(_ event: MessageDecoder.Event) -> Event? {
     switch event {
     case .message(.request(let id, let method, let params), let bytes):
       let request = Request(
@@ -190,7 +201,7 @@ package struct Peer: Sendable {
   }
 
   /// Lets a request through, or answers it.
-  private mutating func admit(_ request: Request) -> Event? {
+  private func admit(_ request: Request) -> Event? {
     switch lifecycle.admit(request.method, dialect) {
     case .dispatch: return .request(request)
     case .answer(let result):
@@ -205,7 +216,7 @@ package struct Peer: Sendable {
     return nil
   }
 
-  private mutating func take(_ elements: [BatchElement], _ bytes: Int) {
+  private func take(_ elements: [BatchElement], _ bytes: Int) {
     let bytesEach = bytes / elements.count
     var known: [MessageBytes] = []
     var admitted: [Message] = []
@@ -256,7 +267,7 @@ package struct Peer: Sendable {
     }
   }
 
-  private mutating func notified(_ method: String, _ params: JSONValue) -> Event? {
+  private func notified(_ method: String, _ params: JSONValue) -> Event? {
     switch lifecycle.admit(notification: method, dialect) {
     case .dispatch: dialect.cancelled(method, params).map(Event.cancellation)
     case .drop: nil
@@ -265,12 +276,12 @@ package struct Peer: Sendable {
   }
 
   /// Ends the input; earlier requests are answered first.
-  private mutating func end(exitCode: Int32) -> Event? {
+  private func end(exitCode: Int32) -> Event? {
     phase.endInput(exitCode: exitCode)
     return nil
   }
 
-  private mutating func release(_ bytes: Int) {
+  private func release(_ bytes: Int) {
     requestBytes -= bytes
     account.addRequests(-bytes)
   }
@@ -294,7 +305,7 @@ package struct Peer: Sendable {
   ///   - isError: Whether it has an error.
   ///   - request: The request, which has no response yet.
   ///   - atOnce: Whether the response overtakes those of earlier requests in any dialect.
-  package mutating func respond(
+  package func respond(
     _ response: MessageBytes,
     isError: Bool,
     to request: Request,
@@ -312,7 +323,7 @@ package struct Peer: Sendable {
   }
 
   /// Answers a request with a whole response, or with an error.
-  package mutating func respond(
+  package func respond(
     _ outcome: Result<MessageBytes, RPCError>,
     to request: Request,
     atOnce: Bool = false
@@ -326,7 +337,7 @@ package struct Peer: Sendable {
   }
 
   /// Sends a notification, after the end of an array that is open.
-  package mutating func notify(_ message: MessageBytes) {
+  package func notify(_ message: MessageBytes) {
     order.insertNotification(message)
     collect()
   }
@@ -366,7 +377,7 @@ package struct Peer: Sendable {
   // MARK: Output
 
   /// Removes and returns the bytes that are sent next, in pieces.
-  package mutating func takeOutput() -> [[UInt8]] {
+  package func takeOutput() -> [[UInt8]] {
     defer {
       output = []
       outputBytes = 0
@@ -374,11 +385,11 @@ package struct Peer: Sendable {
     return output
   }
 
-  private mutating func collect() {
+  private func collect() {
     while let ready = order.takeReady() { append(ready.bytes, isEnd: ready.isEnd) }
   }
 
-  private mutating func append(_ message: MessageBytes, isEnd: Bool) {
+  private func append(_ message: MessageBytes, isEnd: Bool) {
     guard phase.sends else { return }
     observer?.sent(message.pieces, isEnd: isEnd)
     let framing = decoder.framing
@@ -394,7 +405,7 @@ package struct Peer: Sendable {
   }
 
   /// Appends bytes to the last piece if it is short, otherwise adds a piece.
-  private mutating func gather(_ bytes: [UInt8]) {
+  private func gather(_ bytes: [UInt8]) {
     outputBytes += bytes.count
     if let last = output.indices.last, output[last].count <= Self.gatheredMax {
       output[last] += bytes
@@ -412,24 +423,24 @@ package struct Peer: Sendable {
   package var isClosed: Bool { phase == .closed }
 
   /// Ends the connection if its input has ended; called when all requests are answered.
-  package mutating func endIfDone() {
+  package func endIfDone() {
     if inputHasEnded, pending.isEmpty { phase.endInput() }
     let isAbrupt = dialect.needsShutdown && !lifecycle.isShutDown
     phase.drained(exitCode: isAbrupt ? 1 : 0)
   }
 
   /// Ends a connection that cannot be continued, after what was sent.
-  package mutating func fail() {
+  package func fail() {
     phase.fail()
   }
 
   /// Returns the exit code with which the owner closes the connection, once; nil to keep it open.
-  package mutating func takeEnd() -> Int32? {
+  package func takeEnd() -> Int32? {
     phase.sends ? nil : phase.end()
   }
 
   /// Forgets what is not sent, because the peer has disconnected.
-  package mutating func disconnect() {
+  package func disconnect() {
     _ = phase.end()
     pending = []
     output = []

@@ -41,6 +41,8 @@ package final class Method: Sendable {
     package static let hasShortResult = Traits(rawValue: 1 << 3)
     /// A mock answers the request with the objects of its script.
     package static let isScripted = Traits(rawValue: 1 << 4)
+    /// The request ends as soon as the service begins to stop, because it may take long.
+    package static let endsWithService = Traits(rawValue: 1 << 5)
   }
 
   package let kind: MethodName

@@ -60,7 +60,7 @@ import Testing
 
   /// Returns the requests that the service has to answer, as `#1 fetch`, and the peer.
   private func release(_ held: inout HeldConnection) -> (requests: [String], peer: Peer) {
-    var peer = held.release()
+    let peer = held.release()
     var requests: [String] = []
     while let event = peer.next() {
       if case .request(let request) = event {
@@ -88,7 +88,7 @@ import Testing
       + #"[{"jsonrpc":"2.0","id":5,"method":"fetch"}]"# + "\nnot JSON\n"
     let output = send(lines + #"{"jsonrpc":"2.0","#, to: &held, portion: portion)
     #expect(output == #"{"jsonrpc":"2.0","id":2,"result":{"state":"migrating"}}"# + "\n")
-    var (requests, peer) = release(&held)
+    let (requests, peer) = release(&held)
     #expect(requests == ["#1 fetch", "#5 fetch"])
     // The service gets the end of the unfinished message.
     peer.receive(Array((#""id":9,"method":"save"}"# + "\n").utf8).span)
@@ -280,7 +280,7 @@ import Testing
     #expect(budget.bytes == 0)
     _ = send(requests[0], to: &held)
     #expect(budget.bytes >= 10_000)
-    var peer = held.release()
+    let peer = held.release()
     peer.disconnect()
     #expect(budget.bytes == 0)
   }

@@ -51,7 +51,7 @@ import Testing
         observer: recorder.connect()
       )
     }
-    var (lines, headers) = (peer(.line), peer(.header))
+    let (lines, headers) = (peer(.line), peer(.header))
     let pretty = "{\n  \"jsonrpc\": \"2.0\", \"method\": \"note\"\n}"
     headers.receive(Framing.header.frame(Self.bytes(pretty)).span)
     lines.receive(Self.bytes("no JSON\n[]\n\(String(repeating: "x", count: 200))\n").span)
@@ -82,7 +82,7 @@ import Testing
       batchMax: 10,
       valuesMax: 1000
     )
-    var peer = Peer(
+    let peer = Peer(
       framing: .line,
       limits: limits,
       closesOnUnknownFraming: true,

@@ -174,7 +174,7 @@ private struct Exchange {
 
   @Test func `drops its unfinished message although it is not read any more`() {
     let budget = ByteBudget(bytesMax: 1 << 20)
-    var peer = Peer(
+    let peer = Peer(
       framing: .line,
       limits: MessageDecoder.Limits(messageBytesMax: 1 << 20, depthMax: 8, batchMax: 3),
       closesOnUnknownFraming: true,
@@ -256,6 +256,22 @@ private struct Exchange {
     #expect(exchange.takeAll() == ["#1 fetch", "#2 fetch", "#3 fetch"])
     for id in [3, 2, 1] { exchange.answer(id) }
     #expect(exchange.takeSent() == ["1", "2", "3"])
+  }
+
+  @Test func `is refused what was put back behind a handshake that has failed`() {
+    var exchange = Exchange(.header)
+    let methods = ["initialize", "fetch"]
+    for (id, method) in zip([1, 2], methods) {
+      _ = exchange.receive(bytes: Framing.header.frame(Array(Line.request(id, method).utf8)))
+    }
+    exchange.peer.putBack(["1", "2"].compactMap { exchange.waiting.removeValue(forKey: $0) })
+    guard case .request(let handshake)? = exchange.peer.next() else {
+      Issue.record("The handshake was not put back")
+      return
+    }
+    exchange.peer.respond(.failure(RPCError(.invalidParams, "No")), to: handshake)
+    #expect(exchange.takeAll() == [])
+    #expect(exchange.sent.contains(#""id":2,"error":{"code":-32002"#), "\(exchange.sent)")
   }
 
   @Test func `keeps messages that are not taken, and counts them until they are answered`() {

@@ -11,7 +11,7 @@ import Transport
 /// A client's connection to a mock, which answers one request after the other; used on the loop.
 final class MockConnection: Sendable {
   private struct State {
-    var peer: Peer
+    let peer: Peer
     /// The request that is being answered; the next one waits for its response.
     var current: Peer.Request?
     /// The messages of the service that are not complete.
@@ -70,8 +70,8 @@ final class MockConnection: Sendable {
     update { $0.endInput() }
   }
 
-  private func update(_ change: (inout Peer) -> Void) {
-    state.withLock { change(&$0.peer) }
+  private func update(_ change: (Peer) -> Void) {
+    state.withLock { change($0.peer) }
     proceed()
   }
 
@@ -199,11 +199,11 @@ final class MockConnection: Sendable {
     end { $0.respond(outcome, to: $1) }
   }
 
-  private func end(_ respond: (inout Peer, Peer.Request) -> Void) {
+  private func end(_ respond: (Peer, Peer.Request) -> Void) {
     state.withLock { state in
       guard let request = state.current else { return }
       state.current = nil
-      respond(&state.peer, request)
+      respond(state.peer, request)
     }
     flushOutput()
   }

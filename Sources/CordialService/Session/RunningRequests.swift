@@ -63,9 +63,11 @@ struct RunningRequests {
     for request in requests where request.key == key { request.interruption.stop(.cancelled) }
   }
 
-  /// Stops the requests of a method.
-  func stop(_ method: Method, _ reason: Interruption.Reason) {
-    for request in requests where request.method === method { request.interruption.stop(reason) }
+  /// Stops the requests that do not delay the end of the service.
+  func stopWithService() {
+    for request in requests where request.method.traits.contains(.endsWithService) {
+      request.interruption.stop(.closing)
+    }
   }
 
   /// Stops all requests.

@@ -8,7 +8,7 @@ import PersistentStore
 final class Session {
   let number: Int
   let sink: any ByteSink
-  var peer: Peer
+  let peer: Peer
   var queue: RequestQueue
   var nextSerial = 0
   /// The author of saves that name none.

@@ -37,6 +37,7 @@ package struct IndexVerifyCall: Call {
     "Lets the index catch up, then compares it with the store.",
     order: .read,
     hasTimeLimit: false,
+    traits: [.endsWithService],
     result: .object([
       .required(.token, .token, "the compared position"),
       .required(.checked, .count, "the number of compared objects"),
