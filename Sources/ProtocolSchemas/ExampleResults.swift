@@ -184,7 +184,7 @@ extension MethodName {
       #"""
       {"before":4096,"after":4096}
       """#
-    case .initialized, .exit, .cancelRequest, .setTrace, .changes, .model, .discover:
+    default:
       nil
     }
   }

@@ -96,8 +96,7 @@ import Testing
       text += folded(result.text).map { "      \($0)\n" }.joined()
       text += "      \"\"\"#\n"
     }
-    let others = MethodName.allCases.filter { results[$0] == nil }.map { ".\($0)" }
-    text += "    case \(others.joined(separator: ", ")):\n      nil\n    }\n  }\n}\n"
+    text += "    default:\n      nil\n    }\n  }\n}\n"
     try text.write(to: file, atomically: true, encoding: .utf8)
   }
 

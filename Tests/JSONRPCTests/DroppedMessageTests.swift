@@ -194,6 +194,27 @@ private final class Flag: Sendable {
     #expect(budget.bytes == 0)
   }
 
+  @Test(arguments: [0, 600_000])
+  func `of a message alone is no reason to send it again`(otherBytes: Int) {
+    let budget = ByteBudget(bytesMax: 1 << 20)
+    let other = budget.open()
+    other.addRequests(otherBytes / 2)
+    var decoder = MessageDecoder(
+      framing: .line,
+      limits: MessageDecoder.Limits(messageBytesMax: 1 << 20, depthMax: 8, batchMax: 3),
+      closesOnUnknownFraming: false,
+      account: budget.open()
+    )
+    let text = "[" + Array(repeating: "0", count: 30_000).joined(separator: ",") + "]\n"
+    var messages: [String] = []
+    for case .reject(let error) in decoder.receive(Array(text.utf8).span) {
+      messages.append(error.message)
+    }
+    #expect(messages.count == 1)
+    #expect(messages.first?.contains("send them in parts") == (otherBytes == 0), "\(messages)")
+    #expect(messages.first?.contains("send it again later") == (otherBytes > 0), "\(messages)")
+  }
+
   @Test func `of a message that is too short to be dropped is counted again`() {
     let budget = ByteBudget(bytesMax: 100_000)
     let peer = Peer(budget)

@@ -174,17 +174,18 @@ private struct FrameReader: Sendable {
     let parsed: JSONParser.Measured
     let growth = account.flatMap { ByteBudget.isLong(frame.count) ? RequestGrowth($0) : nil }
     defer { growth?.end() }
+    let bytesMax = account?.messageBytesMax ?? .max
     do {
       parsed = try JSONParser.measure(
         frame,
         depthMax: limits.depthMax,
         valuesMax: limits.valuesMax,
-        bytesMax: account?.messageBytesMax ?? .max,
+        bytesMax: bytesMax,
         meter: growth
       )
     } catch {
       observe(error, frame)
-      return .reject(rejection(error))
+      return .reject(rejection(error, bytesMax: bytesMax))
     }
     observer?.received(parsed.value)
     do {
@@ -210,12 +211,21 @@ private struct FrameReader: Sendable {
     }
   }
 
-  private func rejection(_ error: JSONError) -> RPCError {
+  private func rejection(_ error: JSONError, bytesMax: Int) -> RPCError {
     switch error.code {
     case .tooManyValues:
       let max = limits.valuesMax
       return .exceeded("values", max: max, "A message has at most \(max) values")
-    case .tooLarge: return memoryIsUsed
+    case .tooLarge:
+      // A message that is sent again may find more memory, unless it had nearly all there is.
+      guard let alone = account?.messageBytesAlone, bytesMax > alone / 10 * 9 else {
+        return memoryIsUsed
+      }
+      return .exceeded(
+        "processBytes",
+        max: account?.announcedMax ?? .max,
+        "The values of a message take at most \(alone) bytes of memory; send them in parts"
+      )
     default: return RPCError(.parseError, error.message)
     }
   }

@@ -116,6 +116,9 @@ package final class ByteBudget: Sendable {
     return max(room, Self.messageBytesMin)
   }
 
+  /// The memory that a message may take while nothing else takes any, in bytes.
+  package var messageBytesAlone: Int { max(bytesMax / 2, Self.messageBytesMin) }
+
   /// Adds a connection.
   ///
   /// - Parameter dropped: Called on any thread where the connection's unfinished message is the
@@ -364,6 +367,9 @@ extension ByteBudget {
 
     /// The memory that the next message may take, in bytes.
     package var messageBytesMax: Int { budget.messageBytesMax }
+
+    /// The memory that a message may take while nothing else takes any, in bytes.
+    package var messageBytesAlone: Int { budget.messageBytesAlone }
 
     /// The announced maximum of the memory of all connections, in bytes.
     package var announcedMax: Int { budget.announcedMax }
