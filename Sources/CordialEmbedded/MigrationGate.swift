@@ -14,6 +14,8 @@ package final class MigrationGate: ByteChannelOwner {
   private struct State {
     var connections: [Int: (channel: ByteChannel, held: HeldConnection)] = [:]
     var progress: MigrationProgress?
+    /// The channels that have to end before the program may, and what is called then.
+    var ending: (channels: Set<Int>, ended: @Sendable () -> Void)?
     /// What answers the requests after the migration.
     var responder: (any Responder)?
   }
@@ -91,6 +93,33 @@ package final class MigrationGate: ByteChannelOwner {
         Self.write(held.takeOutput(), to: channel)
         channel.close(exitCode: 1)
       }
+    }
+  }
+
+  /// Fails the requests of the clients that wait, because the program ends, and returns when their
+  /// connections have ended; called on any thread, once.
+  package func stop() async {
+    let error = StoreError(.closed, "The service is stopping")
+    await withCheckedContinuation { continuation in
+      let isWaiting = Mutex(true)
+      let ended = { @Sendable in
+        let resumes = isWaiting.withLock { isWaiting in
+          defer { isWaiting = false }
+          return isWaiting
+        }
+        if resumes { continuation.resume() }
+      }
+      loop.execute {
+        let channels = self.state.withLock { state in
+          let channels = Set(state.connections.keys)
+          state.ending = (channels, ended)
+          return channels
+        }
+        if channels.isEmpty { ended() }
+      }
+      fail(error)
+      // A client that does not read keeps the program no longer than this.
+      loop.schedule(milliseconds: 1000 * limits.stopSecondsMax, ended)
     }
   }
 
@@ -174,7 +203,12 @@ package final class MigrationGate: ByteChannelOwner {
 
   package func closed(_ channel: ByteChannel) {
     if let responder { return responder.closed(channel) }
-    state.withLock { $0.connections[channel.number] = nil }
+    let ended = state.withLock { state -> (@Sendable () -> Void)? in
+      state.connections[channel.number] = nil
+      state.ending?.channels.remove(channel.number)
+      return state.ending?.channels.isEmpty == true ? state.ending?.ended : nil
+    }
+    ended?()
   }
 
   private var responder: (any Responder)? { state.withLock { $0.responder } }

@@ -8,9 +8,9 @@ package import JSON
 /// each, now or later. The owner of the connection takes the bytes with `takeOutput()`, because
 /// what it writes them to may report events during a write.
 ///
-/// It is a class because a struct of its size would be copied wherever another module asks it. It is
-/// unchecked because only the owner of the connection uses it, on the loop of its channel: a session
-/// of a service, a mock's connection, or a gate, which gives it away.
+/// It is a class because a struct of its size would be copied wherever another module asks it. It
+/// is unchecked because only the owner of the connection uses it, on the loop of its channel: a
+/// session of a service, a mock's connection, or a gate, which gives it away.
 package final class Peer: @unchecked Sendable {
   /// A request of the peer, which gets exactly one response.
   package struct Request: Sendable {

@@ -136,6 +136,31 @@ import Testing
     #expect(percentages == percentages.sorted() && percentages.count > 2)
   }
 
+  /// The signal comes when the process says that it begins the first step.
+  // Evidence: P-007a
+  @Test(arguments: [15, 2])
+  func `a signal during a migration ends the service in order`(signal: Int32) throws {
+    let fixture = try Fixture()
+    let (store, second) = try make(fixture, objects: 30_000)
+    let socket = fixture.path("s")
+    let child = try Child(["serve", store, "--model", second, "--socket", socket])
+    _ = try child.errorLine()
+    let client = try ByteStream.connect(socket)
+    try client.send(line(1, "fetch", ["entity": "Task", "workDoneToken": "w"]) + "\n")
+    // The service has read the request, because the next one is answered.
+    try client.send(line(2, "status") + "\n")
+    while let line = try client.line(), !line.contains(#""state":"migrating""#) {
+      #expect(line.contains("$/progress"), "\(line)")
+    }
+    child.signal(signal)
+    #expect(try child.exitCode() == 0)
+    let answer = try client.rest()
+    #expect(answer.contains("The service is stopping"), "\(answer)")
+    #expect(!FileManager.default.fileExists(atPath: socket))
+    let fetched = try fixture.run(["fetch", store, "Task", "--count"])
+    #expect(fetched.output == "30000\n")
+  }
+
   /// The process is killed when it says that it begins a step.
   // Evidence: P-117a, P-117i
   @Test(arguments: 1...6)

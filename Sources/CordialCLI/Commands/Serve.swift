@@ -8,7 +8,6 @@ import Logging
 import ObjectModel
 import PersistentStore
 import ServiceLifecycle
-import Synchronization
 import Transport
 import UnixSignals
 
@@ -100,7 +99,6 @@ struct Serve: AsyncParsableCommand {
     if let record, container.contains(Paths.absolute(record)) {
       throw InputError(message: "\(record) is in the store's folder; record in another one")
     }
-    let current = try model.map { try ModelFile.read($0, configuration: configuration) }
     var lock: DaemonLock?
     if socket != nil, mode == .readWrite, !testMode {
       try container.prepare()
@@ -113,6 +111,42 @@ struct Serve: AsyncParsableCommand {
     let budget = messageBudget()
     let settings = settings(budget, recorder)
     let listening = try await listen(container, budget, settings)
+    let signals = await OpeningSignals()
+    let code = try await withThrowingTaskGroup(of: Void.self) { group in
+      defer { group.cancelAll() }
+      group.addTask { await signals.watch { await Self.end(listening) } }
+      return try await serve(container, mode, settings, budget, listening, signals, log)
+    }
+    lock?.release()
+    testLock?.release()
+    if code != 0 { throw ExitCode(code) }
+  }
+
+  /// Ends the program while the store is opened or migrated.
+  private static func end(_ listening: Listening?) async {
+    await listening?.gate.stop()
+    do {
+      try await listening?.listener.close()
+    } catch {
+      Terminal.note("cordial: \(error)\n")
+    }
+    // The thread that migrates goes on until then, so that nothing it uses may be torn down.
+    _exit(0)
+  }
+
+  /// Opens the store, and serves it until the end.
+  ///
+  /// - Returns: The exit code.
+  private func serve(
+    _ container: StoreContainer,
+    _ mode: StoreContainer.Mode,
+    _ settings: PeerSettings,
+    _ budget: ByteBudget,
+    _ listening: Listening?,
+    _ signals: OpeningSignals,
+    _ log: Logger
+  ) async throws -> Int32 {
+    let current = try model.map { try ModelFile.read($0, configuration: configuration) }
     let progressReporter =
       listening == nil ? MigrationProgressReporter(framing: framing?.framing) : nil
     let engine: Engine
@@ -140,6 +174,7 @@ struct Serve: AsyncParsableCommand {
       try await listening?.loop.shutdown()
       throw error
     }
+    signals.opened()
     progressReporter?.end()
     log.info("Serving", metadata: ["store": "\(container.path)"])
     let code: Int32
@@ -149,6 +184,7 @@ struct Serve: AsyncParsableCommand {
         .store(initialInput: progressReporter?.initialInput ?? []),
         settings,
         listening,
+        signals,
         log
       )
     } catch {
@@ -156,9 +192,7 @@ struct Serve: AsyncParsableCommand {
       throw error
     }
     try await engine.close()
-    lock?.release()
-    testLock?.release()
-    if code != 0 { throw ExitCode(code) }
+    return code
   }
 
   /// Listens on the socket, whose clients wait until the store is open.
@@ -241,7 +275,7 @@ struct Serve: AsyncParsableCommand {
       }
       let code: Int32
       do {
-        code = try await serve(stage.engine, .mock(stage), settings, listening, log)
+        code = try await serve(stage.engine, .mock(stage), settings, listening, nil, log)
       } catch {
         try await stage.engine.close()
         throw error
@@ -276,13 +310,15 @@ struct Serve: AsyncParsableCommand {
     _ content: Server.Content,
     _ settings: PeerSettings,
     _ listening: Listening?,
+    _ signals: OpeningSignals?,
     _ log: Logger
   ) async throws -> Int32 {
     let server = Server(
       engine: engine,
       content: content,
       settings: settings,
-      listening: listening
+      listening: listening,
+      signals: signals
     )
     let group = ServiceGroup(
       configuration: .init(
@@ -326,89 +362,6 @@ enum LogLevel: String, ExpressibleByArgument {
     case .warning: .warning
     case .error: .error
     }
-  }
-}
-
-/// A socket on which the program listens, with the gate that holds its clients.
-private struct Listening {
-  /// The path of the socket, as the user named it.
-  let socket: String
-  let loop: TransportLoop
-  let gate: MigrationGate
-  let listener: UnixSocketListener
-}
-
-/// The transport of the service, from its start to its end.
-private final class Server: ServiceLifecycle.Service {
-  /// What answers the requests.
-  enum Content {
-    /// A store, with the bytes that the first peer sent before the store was open.
-    case store(initialInput: [UInt8])
-    case mock(MockStage)
-  }
-
-  private let engine: Engine
-  private let content: Content
-  private let settings: PeerSettings
-  private let listening: Listening?
-  private let code = Mutex<Int32>(0)
-
-  init(engine: Engine, content: Content, settings: PeerSettings, listening: Listening?) {
-    self.engine = engine
-    self.content = content
-    self.settings = settings
-    self.listening = listening
-  }
-
-  private func responder(closed: @escaping @Sendable (Int32) -> Void) -> any Responder {
-    switch content {
-    case .store(let initialInput):
-      ServingOwner(
-        service: engine.service,
-        settings: settings,
-        initialInput: initialInput,
-        closed: closed
-      )
-    case .mock(let stage): MockOwner(stage: stage, settings: settings, closed: closed)
-    }
-  }
-
-  var exitCode: Int32 { code.withLock { $0 } }
-
-  func run() async throws {
-    if let listening {
-      try await serve(listening)
-    } else {
-      try await serveStandardStreams()
-    }
-  }
-
-  private func serve(_ listening: Listening) async throws {
-    listening.gate.open(responder(closed: { _ in }))
-    Terminal.note("cordial: serving at \(listening.socket)\n")
-    try await gracefulShutdown()
-    try await listening.listener.close()
-  }
-
-  private func serveStandardStreams() async throws {
-    let (ended, ending) = AsyncStream.makeStream(of: Int32.self)
-    let owner = responder(closed: { code in
-      ending.yield(code)
-      ending.finish()
-    })
-    let streams = try await StandardStreams(
-      loop: engine.loop,
-      owner: owner,
-      stuckSecondsMax: engine.limits.stuckSecondsMax
-    )
-    let code = await withGracefulShutdownHandler {
-      await ended.first { _ in true } ?? 0
-    } onGracefulShutdown: {
-      let service = self.engine.service
-      self.engine.loop.execute { service.assumeIsolated { $0.stop {} } }
-    }
-    try await streams.finish()
-    self.code.withLock { $0 = code }
   }
 }
 
