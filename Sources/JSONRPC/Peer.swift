@@ -270,6 +270,9 @@ package final class Peer: @unchecked Sendable {
   private func notified(_ method: String, _ params: JSONValue) -> Event? {
     switch lifecycle.admit(notification: method, dialect) {
     case .dispatch: dialect.cancelled(method, params).map(Event.cancellation)
+    // A peer that ends the connection may still stop what it waits for.
+    case .drop where lifecycle.isShutDown:
+      dialect.cancelled(method, params).map(Event.cancellation)
     case .drop: nil
     case .exit(let code): end(exitCode: code)
     }

@@ -198,6 +198,14 @@ private struct Exchange {
     #expect(exchange.takeSent() == [])
   }
 
+  @Test func `may cancel after shutdown`() {
+    var exchange = Exchange()
+    _ = exchange.receive(Line.request(1, "fetch"))
+    #expect(exchange.receive(Line.request(2, "shutdown")) == ["#2 shutdown"])
+    #expect(exchange.receive(Line.notification("$/cancelRequest", #"{"id":1}"#)) == ["cancel 1"])
+    #expect(exchange.receive(Line.notification("other")) == [])
+  }
+
   @Test func `is sent one message for each batch, where the elements are known`() {
     var exchange = Exchange()
     let elements = [Line.request(1, "a"), "7", Line.request(2, "b")]

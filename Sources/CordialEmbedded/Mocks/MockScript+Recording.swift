@@ -64,6 +64,8 @@ extension MockScript {
             )
           )
         } else if let id = part["id"].flatMap(RequestID.init),
+          // An error of the connection itself has no ID, and answers no request.
+          id != .null || part["error"] == nil,
           let place = asked[connection]?.firstIndex(where: { $0.id == id }),
           let answer = (part.members ?? []).first(where: { ["result", "error"].contains($0.name) })
         {
@@ -74,6 +76,6 @@ extension MockScript {
         }
       }
     }
-    return script.results.isEmpty && script.timeline.isEmpty && asked.isEmpty ? nil : script
+    return script
   }
 }
