@@ -82,7 +82,7 @@ package struct HeldConnection {
 
   private mutating func begin(_ request: Peer.Request, _ moment: Moment) {
     switch request.method {
-    // The responses of a batch form one message, which waits for the other ones.
+    // The responses of a batch form one message, which waits for the last response.
     case StatusCall.method.name where !request.isInBatch: answer(request, moment.status)
     case DiscoverCall.method.name where !request.isInBatch: answer(request, OpenRPC.document)
     default:
@@ -161,13 +161,13 @@ package struct HeldConnection {
     fail(RPCError(error)) { _ in true }
   }
 
-  /// Returns the exit code with which the connection has to be closed; nil to keep it open.
+  /// Returns the exit code of a connection that the gate has to close; nil for an open one.
   package mutating func takeEnd() -> Int32? {
     if held.isEmpty { peer.endIfDone() }
     return peer.takeEnd()
   }
 
-  /// Removes and returns the peer, whose requests another one answers from now on.
+  /// Returns the peer, whose requests a `Responder` answers from now on.
   package mutating func release() -> Peer {
     peer.putBack(held.map(\.request))
     held = []

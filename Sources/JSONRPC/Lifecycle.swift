@@ -9,7 +9,7 @@ package import JSON
 ///   admitted.
 /// - Every state to `exited` at `exit`.
 package struct Lifecycle: Sendable {
-  /// The request with which a connection begins.
+  /// The method of the first request of a connection.
   package static let handshake = "initialize"
 
   /// The decision about a request.

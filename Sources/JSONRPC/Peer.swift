@@ -437,7 +437,7 @@ package final class Peer: @unchecked Sendable {
     phase.fail()
   }
 
-  /// Returns the exit code with which the owner closes the connection, once; nil to keep it open.
+  /// Returns the exit code of a connection that its owner has to close, once; nil for an open one.
   package func takeEnd() -> Int32? {
     phase.sends ? nil : phase.end()
   }

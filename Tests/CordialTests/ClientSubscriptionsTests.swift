@@ -60,7 +60,7 @@ import Testing
     JSONMember("token", "a"), JSONMember("result", ["ids": ["T/p1"]]),
   ]
 
-  @Test mutating func `are told the parts of an update together`() {
+  @Test mutating func `report the parts of an update together`() {
     _ = observe(Self.fetch, Self.first)
     #expect(events.take() == [#"a: result {"ids":["T/p1"]}"#])
     change([
