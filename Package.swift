@@ -102,7 +102,7 @@ let package = Package(
       "JSONRPC",
       uses: ["JSON", .product(name: "DequeModule", package: "swift-collections")]
     ),
-    .module("CordialProtocol", uses: ["JSONRPC", "JSON"]),
+    .module("CordialProtocol", uses: ["CordialValues", "JSONRPC", "JSON"]),
     .module(
       "ProtocolSchemas",
       uses: ["CordialProtocol", "CordialValues", "JSONRPC", "JSON"]
@@ -141,7 +141,10 @@ let package = Package(
       ]
     ),
     .module("CordialFoundation", uses: ["Cordial", "CordialValues"]),
-    .module("Porting", uses: ["Cordial", "CordialProtocol", "JSON", "ObjectModel", "SQLite"]),
+    .module(
+      "Porting",
+      uses: ["Cordial", "CordialProtocol", "CordialValues", "JSON", "ObjectModel", "SQLite"]
+    ),
     .module(
       "CordialEmbedded",
       uses: [

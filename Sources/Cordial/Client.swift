@@ -1,6 +1,6 @@
 package import CordialProtocol
 public import CordialValues
-package import JSON
+import JSON
 package import Logging
 import Synchronization
 
@@ -56,23 +56,21 @@ public final class Client: Sendable {
   }
 
   /// Calls a method of the protocol.
-  package func call(
-    _ method: MethodName,
-    _ params: JSONValue
-  ) async throws(ClientError) -> JSONValue {
-    try await core.call(method, params)
+  package func call<Params: Call>(_ call: Params) async throws(ClientError) -> Params.Result {
+    try await core.call(call)
   }
 
   /// Observes a request until the client is closed.
   ///
   /// - Parameters:
-  ///   - params: The params of `observe`, without `key` and `since`.
+  ///   - call: The params of `observe`, whose `since` is the position of a result of this request
+  ///     that the caller has.
   ///   - handler: Called with every event, in their order, on any thread; it must not wait.
   package func observe(
-    _ params: [JSONMember],
+    _ call: ObserveCall,
     _ handler: @escaping @Sendable (SubscriptionEvent) -> Void
   ) {
-    core.observe(core.reserveSubscription(), params, handler)
+    core.observe(core.reserveSubscription(), call, handler)
   }
 
   /// Fetches objects as values.
@@ -84,9 +82,9 @@ public final class Client: Sendable {
     _ request: FetchRequest<Value>
   ) async throws(ClientError) -> [Value] {
     try core.check(Value.self, request.selection)
-    let result = try await core.call(.fetch, request.json)
+    let result = try await core.call(request.call)
     var values: [Value] = []
-    for object in result[.objects]?.array ?? [] {
+    for object in result.objects ?? [] {
       do throws(ValueMismatch) {
         values.append(try ValueDecoder.decode(Value.self, from: object))
       } catch {
@@ -105,13 +103,10 @@ public final class Client: Sendable {
     _ request: FetchRequest<Value>
   ) async throws(ClientError) -> Int {
     if case .invalid(let mismatch) = request.selection { throw ClientError(mismatch) }
-    var params = request.json.members ?? []
-    params.removeAll { $0.isOne(of: .select, .value, .sort, .sectionBy) }
-    let result = try await core.call(
-      .fetch,
-      .object(params + [JSONMember(.result, "count")])
-    )
-    return Int(result[.count]?.integer ?? 0)
+    var call = request.call
+    (call.select, call.value, call.sort, call.sectionBy) = (nil, nil, [], nil)
+    call.form = .count
+    return Int(try await core.call(call).count ?? 0)
   }
 
   /// Fetches the value of an object.
@@ -128,9 +123,9 @@ public final class Client: Sendable {
     let request = FetchRequest<Value>()
     try core.check(Value.self)
     try core.check(id, of: Value.self)
-    let ids = JSONMember(.ids, [.string(try id.wireText())])
-    let result = try await core.call(.fetch, .object([ids] + request.selection.members))
-    guard let object = result[.objects]?.array?.first, !object.isNull else { return nil }
+    let call = FetchCall(ids: [try id.wireText()], request.selection)
+    let result = try await core.call(call)
+    guard let object = result.objects?.first, !object.isNull else { return nil }
     do throws(ValueMismatch) {
       return try ValueDecoder.decode(type, from: object)
     } catch {

@@ -9,10 +9,8 @@ import UnixSignals
 /// `cordial search --interactive`: a search on a terminal while a person types.
 struct InteractiveSearch {
   let store: StoreArgument
-  /// The query to begin with.
-  let query: String
-  /// The params of `search`, without the query.
-  let params: [JSONMember]
+  /// The search to begin with.
+  let call: SearchCall
 
   /// What the search waits for.
   private enum Event: Sendable {
@@ -65,7 +63,7 @@ struct InteractiveSearch {
     _ client: ClientConnection,
     _ screen: LiveScreen
   ) async throws {
-    var box = SearchBox(query: query)
+    var box = SearchBox(query: call.query)
     var reader = KeyReader()
     /// The number of the newest search, and the request of one that has no answer yet.
     var search = 0
@@ -79,8 +77,9 @@ struct InteractiveSearch {
         running = nil
         return box.show(answer: nil)
       }
-      let query = JSONMember(.query, .string(box.query))
-      running = client.start(.search, .object([query] + params)) {
+      var call = call
+      call.query = box.query
+      running = client.start(call) {
         source.yield(.answer($0, search: number))
       }
     }
@@ -96,7 +95,7 @@ struct InteractiveSearch {
           case .search: find()
           case .open(let id):
             let number = search
-            client.start(.fetch, .object([.ids: [.string(id)]])) {
+            client.start(FetchCall(ids: [id])) {
               source.yield(.object($0, id: id, search: number))
             }
           case .quit: return

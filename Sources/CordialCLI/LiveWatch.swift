@@ -1,6 +1,6 @@
 import Cordial
+import CordialProtocol
 import Glibc
-import JSON
 import LiveTable
 import Synchronization
 import UnixSignals
@@ -11,7 +11,7 @@ import UnixSignals
 struct LiveWatch {
   let store: StoreArgument
   /// The params of `observe`.
-  let params: [JSONMember]
+  let call: ObserveCall
   /// The words of the request, for the first line.
   let title: String
 
@@ -38,7 +38,7 @@ struct LiveWatch {
           for await state in client.states { events.add(.connection(state)) }
         }
         defer { group.cancelAll() }
-        client.observe(params) { events.add(.subscription($0)) }
+        client.observe(call) { events.add(.subscription($0)) }
         try await show(events, on: screen)
       }
     }

@@ -161,13 +161,13 @@ extension ClientConnection {
   func catchUp() async throws {
     for attempt in 1... {
       do {
-        _ = try await call(.flush, [:])
+        _ = try await call(FlushCall())
         return
       } catch {
-        let status = try await call(.indexStatus, [:])
-        let isBusy = ["catchingUp", "rebuilding"].contains(status[.state]?.string)
+        let status = try await call(IndexStatusCall())
+        let isBusy = ["catchingUp", "rebuilding"].contains(status.state)
         guard isBusy, attempt < Self.catchUpMax else { throw error }
-        if let activity = status[.activity]?.string {
+        if let activity = status.activity {
           Terminal.note("Waiting for the index, \(activity)\n")
         }
       }

@@ -1,7 +1,6 @@
 import Cordial
 import CordialEmbedded
 import CordialProtocol
-import JSON
 import PersistentStore
 import Porting
 
@@ -14,13 +13,13 @@ enum WholeArchive {
   ///   - write: Called with each line, without its end.
   /// - Throws: `ClientError`; `StoreError`; `InputError` without a temporary folder.
   static func export(_ client: ClientConnection, _ write: (String) -> Void) async throws {
-    let model = try await client.call(.model, [:])
+    let model = try await client.call(ModelCall()).json
     let folder = try TemporaryFolder()
     defer { folder.remove() }
     let copy = StoreContainer(path: folder.path("copy"))
     defer { copy.remove() }
     // Clients continue to write while the backup is printed.
-    _ = try await client.call(.backupStore, .object([.path: .string(copy.path)]))
+    _ = try await client.call(BackupCall(path: copy.path))
     try Archive.run(model, { add in try StoreDump.write(copy, add) }, write)
   }
 

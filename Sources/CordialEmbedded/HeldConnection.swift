@@ -145,7 +145,7 @@ package struct HeldConnection {
       JSONMember(.code, .string(ErrorName.storeBusy.rawValue)),
       JSONMember(.hint, "status shows the progress; a request with a workDoneToken waits"),
     ]
-    if let progress { data.append(JSONMember(.migrating, progress.json)) }
+    if let progress { data.append(JSONMember(.migrating, progress.wire.json)) }
     let error = RPCError(
       code: ErrorName.storeBusy.code,
       message: "The store is being migrated",

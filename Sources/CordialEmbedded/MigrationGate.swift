@@ -134,15 +134,13 @@ package final class MigrationGate: ByteChannelOwner {
 
   /// The result of `status` during the migration.
   private func status(_ progress: MigrationProgress?, connectionCount: Int) -> JSONValue {
-    var members: [JSONMember] = [
-      JSONMember(.state, "migrating"),
-      JSONMember(.store, .object([.path: .string(storePath)])),
-      JSONMember(.connections, .integer(Int64(connectionCount))),
-      JSONMember(.subscriptions, 0), JSONMember(.followers, []), JSONMember(.slowSorts, []),
-      JSONMember(.unusedIndexes, []),
-    ]
-    if let progress { members.append(JSONMember(.migrating, progress.json)) }
-    return .object(members)
+    var result = StatusCall.Result(
+      state: "migrating",
+      store: StatusCall.Store(path: storePath),
+      connections: Int64(connectionCount)
+    )
+    result.migrating = progress?.wire
+    return result.json
   }
 
   // MARK: Channels

@@ -30,10 +30,13 @@ extension MigrationProgress {
   }
 
   /// The member `migrating` of `status` and of errors.
-  var json: JSONValue {
-    .object([
-      .from: .string(from), .to: .string(to), .title: .string(title),
-      .done: .integer(Int64(done)), .count: .integer(Int64(count)),
-    ])
+  var wire: StatusCall.Migration {
+    StatusCall.Migration(
+      from: from,
+      to: to,
+      title: title,
+      done: Int64(done),
+      count: Int64(count)
+    )
   }
 }

@@ -1,3 +1,4 @@
+import CordialProtocol
 package import CordialService
 package import JSONRPC
 import ProtocolSchemas

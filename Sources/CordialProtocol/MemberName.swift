@@ -57,9 +57,6 @@ extension JSONWriter {
   ///   - name: The name.
   ///   - prefix: What precedes it: a comma, or a bracket.
   package mutating func key(_ name: MemberName, after prefix: StaticString = "") {
-    raw(prefix)
-    raw("\"")
-    raw(string: name.rawValue)
-    raw("\":")
+    plainName(name.rawValue, after: prefix)
   }
 }

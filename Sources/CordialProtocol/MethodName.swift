@@ -1,5 +1,6 @@
-// CordialProtocol: the names of the wire, once: methods, errors, and the members of requests and
-// results. The service, the client library, mocks and the command line share them.
+// CordialProtocol: the vocabulary of the wire, once: the names of methods, errors and members, and
+// a type for each request, result and notification. The service, the client library, mocks and the
+// command line share them.
 //
 // Must not know: schemas, storage, sockets.
 

@@ -1,7 +1,6 @@
 import CordialProtocol
 import CordialValues
 import DequeModule
-import JSON
 import Logging
 import PersistentStore
 
@@ -16,11 +15,13 @@ struct Disconnections {
     /// The number of bytes that the peer had not read.
     let bytes: Int
 
-    var json: JSONValue {
-      .object([
-        .connection: .integer(Int64(connection)), .reason: .string(reason),
-        .since: .string(DateText.text(since) ?? ""), .bytes: .integer(Int64(bytes)),
-      ])
+    var wire: StatusCall.Disconnection {
+      StatusCall.Disconnection(
+        connection: Int64(connection),
+        reason: reason,
+        since: DateText.text(since) ?? "",
+        bytes: Int64(bytes)
+      )
     }
   }
 

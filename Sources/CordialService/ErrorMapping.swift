@@ -3,7 +3,6 @@ import Interruptions
 import JSON
 import JSONRPC
 package import PersistentStore
-import ProtocolSchemas
 import Spotlight
 
 extension RPCError {

@@ -1,6 +1,6 @@
+import CordialProtocol
 package import JSON
 package import JSONRPC
-import ProtocolSchemas
 
 /// The limits of a service, which `initialize` announces.
 package struct Limits: Sendable {
@@ -130,7 +130,7 @@ package struct Limits: Sendable {
       "partBytesMax": number(partBytesMax), "historyChangesMax": number(historyChangesMax),
       "windowSpareMax": number(windowSpareMax), "recentMax": number(recentMax),
       "recentBytesMax": number(recentBytesMax), "recentChangesMax": number(recentChangesMax),
-      "nameBytesMax": number(WriteFields.nameBytesMax),
+      "nameBytesMax": number(WriteRules.nameBytesMax),
       "waitMax": number(waitMax), "readsMax": number(readsMax),
       "requestSecondsMax": number(requestSecondsMax),
       "liveSearchSecondsMax": number(liveSearchSecondsMax),

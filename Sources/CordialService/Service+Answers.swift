@@ -1,6 +1,6 @@
+import CordialProtocol
 import JSON
 import JSONRPC
-import ProtocolSchemas
 
 /// The ends of requests.
 extension Service {

@@ -1,3 +1,4 @@
+import CordialProtocol
 import JSONRPC
 import ProtocolSchemas
 

@@ -351,7 +351,7 @@ package actor Service {
         "This connection has too many pending requests"
       )
     }
-    let timeoutSeconds = try Params.timeoutSeconds(of: received.params, method.name)
+    let timeoutSeconds = try TimeLimit.seconds(of: received.params, method.name)
     session.nextSerial += 1
     return Request(
       session: session.number,

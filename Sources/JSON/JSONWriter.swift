@@ -182,6 +182,16 @@ package struct JSONWriter: Sendable {
     bytes.append(UInt8(ascii: ":"))
   }
 
+  /// Appends `"name":` after other punctuation, for a name that needs no escapes.
+  @inlinable
+  package mutating func plainName(_ name: String, after prefix: StaticString) {
+    raw(prefix)
+    bytes.append(0x22)
+    JSONBytes.append(name.utf8Span.span, to: &bytes)
+    bytes.append(0x22)
+    bytes.append(0x3A)
+  }
+
   /// Appends a complete value.
   package mutating func value(_ value: JSONValue) {
     switch value {

@@ -1,3 +1,4 @@
+import CordialValues
 import JSON
 import SQLite
 

@@ -99,7 +99,7 @@ package enum Archive {
     from client: ClientConnection,
     _ write: @escaping (String) -> Void
   ) async throws {
-    let document = try await client.call(.model, [:])
+    let document = try await client.call(ModelCall()).json
     let model = try ModelDocument.model(from: document)
     let binary = binaryAttributes(of: model)
     var count: Int64 = 0

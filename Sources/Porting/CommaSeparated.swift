@@ -123,7 +123,7 @@ extension Exporter {
     formulas: Formulas = .unchanged,
     _ write: (String) -> Void
   ) async throws -> [String] {
-    let model = try ModelDocument.model(from: try await client.call(.model, [:]))
+    let model = try ModelDocument.model(from: try await client.call(ModelCall()).json)
     guard let entity = model.entity(named: name) else {
       throw PortingError("The model has no entity \(name)")
     }
@@ -169,7 +169,7 @@ extension Importer {
     for client: ClientConnection,
     _ write: ([UInt8]) throws -> Void
   ) async throws {
-    let model = try ModelDocument.model(from: try await client.call(.model, [:]))
+    let model = try ModelDocument.model(from: try await client.call(ModelCall()).json)
     guard let entity = model.entity(named: name) else {
       throw PortingError("The model has no entity \(name)")
     }

@@ -25,11 +25,11 @@ package enum Exporter {
     ofOneCommit: Bool = false,
     _ write: (JSONValue) -> Void
   ) async throws -> String? {
-    let model = try ModelDocument.model(from: try await client.call(.model, [:]))
+    let model = try ModelDocument.model(from: try await client.call(ModelCall()).json)
     for name in entities where model.entity(named: name) == nil {
       throw PortingError("The model has no entity \(name)")
     }
-    var token: JSONValue?
+    var token: String?
     for entity in model.entities
     where !entity.isAbstract && (entities.isEmpty || entities.contains(entity.name)) {
       let properties =
@@ -45,7 +45,7 @@ package enum Exporter {
       }
       token = tokens.last
     }
-    return token?.string
+    return token
   }
 
   /// Returns an object whose composites are objects; a fetch of their members returns paths.
@@ -78,22 +78,23 @@ package enum Exporter {
     _ properties: [String],
     _ client: ClientConnection,
     _ write: (JSONValue) -> Void
-  ) async throws -> [JSONValue] {
+  ) async throws -> [String] {
     var last: String?
-    var tokens: [JSONValue] = []
+    var tokens: [String] = []
     while true {
-      var params: [JSONMember] = [
-        JSONMember(.entity, .string(entity.name)), JSONMember(.subentities, false),
-        JSONMember(.limit, .integer(Int64(portion))),
-        JSONMember(.select, .array(properties.map { .string($0) })),
-      ]
+      var call = FetchCall(entity: entity.name)
+      call.subentities = false
+      call.limit = portion
+      call.select = properties.map { FetchCall.Selection(path: $0) }
       if let last {
-        params.append(JSONMember(.predicate, "SELF > $last"))
-        params.append(JSONMember(.arguments, .object([.last: .string(last)])))
+        call.predicate = "SELF > $last"
+        call.arguments = .object([.last: .string(last)])
       }
-      let answer = try await client.call(.fetch, .object(params))
-      let objects = answer[.objects]?.array ?? []
-      let token = answer[.token] ?? .null
+      let result = try await client.call(call)
+      let objects = result.objects ?? []
+      guard let token = result.token else {
+        throw PortingError("The service names no position of the objects of \(entity.name)")
+      }
       if tokens.last != token { tokens.append(token) }
       for object in objects {
         write(

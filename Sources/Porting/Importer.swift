@@ -8,6 +8,7 @@
 
 package import Cordial
 import CordialProtocol
+import CordialValues
 import JSON
 import ObjectModel
 
@@ -88,7 +89,7 @@ package struct Importer {
   private let batch: Int
   private let index: ImportIndex
   private let progress: @Sendable (Int) -> Void
-  private var inserts: [JSONValue] = []
+  private var inserts: [SaveCall.Insert] = []
   /// The length of the pending inserts in the file, in bytes.
   private var insertBytes = 0
   /// The temporary ID of each pending insert, by the bytes of its ID in the file.
@@ -121,7 +122,7 @@ package struct Importer {
     batch: Int,
     progress: @escaping @Sendable (Int) -> Void = { _ in }
   ) async throws -> ImportSummary {
-    let model = try ModelDocument.model(from: try await client.call(.model, [:]))
+    let model = try ModelDocument.model(from: try await client.call(ModelCall()).json)
     let index = try ImportIndex()
     var importer = Importer(
       client: client,
@@ -156,7 +157,7 @@ package struct Importer {
       }
       let last = objects.last?.line
       let (client, save) = (client, pendingSave)
-      async let answer = client.call(.save, save)
+      async let answer = client.call(save)
       // The next lines are read while these are saved. Their errors are reported after the save.
       let following = Result { try lines.next(batch) }
       do {
@@ -177,12 +178,20 @@ package struct Importer {
     insertBytes > 2 * ObjectLines.portionBytesMax || inserts.count >= 2 * batch
   }
 
-  private var pendingSave: JSONValue { .object([.insert: .array(inserts), .context: "import"]) }
+  private var pendingSave: SaveCall {
+    var call = SaveCall()
+    call.inserts = inserts
+    call.context = Self.context
+    return call
+  }
+
+  /// The context of all saves in the history.
+  private static let context = "import"
 
   /// Saves the pending inserts.
   private mutating func save() async throws {
     do {
-      try record(try await client.call(.save, pendingSave))
+      try record(try await client.call(pendingSave))
     } catch let error as ClientError {
       throw failure(error, nil)
     }
@@ -201,7 +210,7 @@ package struct Importer {
     guard !rest.isEmpty else { return }
     try stage(rest)
     do {
-      try record(try await client.call(.save, pendingSave))
+      try record(try await client.call(pendingSave))
     } catch {
       throw PortingError(
         "\(rest.count) objects, the first in line \(rest[0].line), require objects that are not in "
@@ -288,7 +297,7 @@ package struct Importer {
           values.append(JSONMember(member.name, value))
         }
       }
-      inserts.append(.object([.id: .string(temporary), .values: .object(values)]))
+      inserts.append(SaveCall.Insert(id: temporary, values: values))
       insertBytes += object.range.count
     }
   }
@@ -366,9 +375,9 @@ package struct Importer {
   }
 
   /// Records the stored IDs of the objects of a save.
-  private mutating func record(_ answer: JSONValue) throws {
+  private mutating func record(_ saved: SaveCall.Result) throws {
     let ids = Dictionary(
-      (answer[.ids]?.members ?? []).map { ($0.name, $0.value.string ?? "") },
+      saved.ids.map { ($0.name, $0.value.string ?? "") },
       uniquingKeysWith: { first, _ in first }
     )
     for (id, temporary) in pending {
@@ -396,7 +405,7 @@ package struct Importer {
 
   /// Saves the references to objects that came later in the file.
   private mutating func link() async throws {
-    var updates: [JSONValue] = []
+    var updates: [(object: String, values: [JSONMember])] = []
     var bytes = 0
     var byObject: [String: Int] = [:]
     while case let texts = try index.take(.deferred, "", max: batch), !texts.isEmpty {
@@ -405,9 +414,8 @@ package struct Importer {
         guard parts.count > 3, let kind = Kind(rawValue: parts[2]) else { continue }
         let (object, property) = (parts[0], parts[1])
         guard let value = try value(kind, of: parts[3...]) else { continue }
-        if let known = byObject[object], var members = updates[known][.values]?.members {
-          members.append(JSONMember(property, value))
-          updates[known] = .object([.id: .string(object), .values: .object(members)])
+        if let known = byObject[object] {
+          updates[known].values.append(JSONMember(property, value))
           continue
         }
         if updates.count >= batch || bytes > ObjectLines.portionBytesMax {
@@ -418,16 +426,19 @@ package struct Importer {
         }
         bytes += text.utf8.count
         byObject[object] = updates.count
-        updates.append(.object([.id: .string(object), .values: [property: value]]))
+        updates.append((object, [JSONMember(property, value)]))
       }
     }
     guard !updates.isEmpty else { return }
     try await save(updates)
   }
 
-  private func save(_ updates: [JSONValue]) async throws {
+  private func save(_ updates: [(object: String, values: [JSONMember])]) async throws {
+    var call = SaveCall()
+    call.updates = updates.map { SaveCall.Update(id: $0.object, version: nil, values: $0.values) }
+    call.context = Self.context
     do {
-      _ = try await client.call(.save, .object([.update: .array(updates), .context: "import"]))
+      _ = try await client.call(call)
     } catch {
       throw PortingError(
         "The save of references to later lines failed; \(imported) objects are imported, some "

@@ -160,110 +160,63 @@ package final class Method: Sendable {
   }
 }
 
-/// The decoded params of a request; each method has a type that conforms.
-package protocol Call: Sendable {
+/// A request or a notification with its description; each method has a type that conforms.
+package protocol DescribedMessage {
   /// The method's row in the table.
   static var method: Method { get }
-
-  /// Reads params that were checked against the method's fields.
-  ///
-  /// - Throws: `RPCError` for a violation that a schema cannot express.
-  init(_ params: Params) throws(RPCError)
 }
 
-extension Call {
+/// A request with its description.
+package protocol DescribedCall: Call, DescribedMessage {
+  /// Checks what the fields of the method do not say.
+  ///
+  /// - Throws: `RPCError` with the code `invalidParams`.
+  static func check(_ params: JSONValue) throws(RPCError)
+}
+
+extension DescribedCall {
+  package static func check(_ params: JSONValue) throws(RPCError) {}
+
   /// Checks and reads the params of a request.
   ///
   /// - Parameter params: The sent params; null and an empty list count as an empty object.
   /// - Returns: The call.
   /// - Throws: `RPCError` with the code `invalidParams`.
   package static func read(_ params: JSONValue) throws(RPCError) -> Self {
-    try Self(try Params(params, of: method))
+    let params = try method.checked(params)
+    try check(params)
+    return try Self(params)
   }
 }
 
-/// The checked params of one request.
-package struct Params: Sendable {
-  package let json: JSONValue
-
-  /// Checks params against a method's fields.
+extension Method {
+  /// Checks params against the method's fields.
   ///
   /// Every method accepts `timeoutSeconds`, `workDoneToken`, `partialResultToken` and `_meta`.
-  package init(_ params: JSONValue, of method: Method) throws(RPCError) {
+  ///
+  /// - Parameter params: The sent params; null and an empty list count as an empty object.
+  /// - Returns: The params of the method itself, without those that are null.
+  /// - Throws: `RPCError` with the code `invalidParams`.
+  package func checked(_ params: JSONValue) throws(RPCError) -> JSONValue {
     var members: [JSONMember]
     switch params {
     case .null, .array([]): members = []
     case .object(let sent): members = sent
     default:
-      throw RPCError(.invalidParams, "\(method.name) takes its params by name, in an object")
+      throw RPCError(.invalidParams, "\(name) takes its params by name, in an object")
     }
     // A null param counts as absent. Null inside a param may be a value.
     members.removeAll { member in
-      member.value.isNull || Params.taken.contains { JSONBytes.areEqual($0, member.name) }
+      member.value.isNull || Self.taken.contains { JSONBytes.areEqual($0, member.name) }
     }
-    if let found = Schema.mismatch(members, method.params) {
-      throw RPCError(.invalidParams, "\(method.name): \(found.sentence)")
+    if let found = Schema.mismatch(members, self.params) {
+      throw RPCError(.invalidParams, "\(name): \(found.sentence)")
     }
-    json = .object(members)
+    return .object(members)
   }
 
   private static let taken: [String] = [
     MemberName.timeoutSeconds.rawValue, MemberName.workDoneToken.rawValue, "partialResultToken",
     "_meta",
   ]
-
-  /// Returns the time limit that a client sends with a request.
-  ///
-  /// - Parameters:
-  ///   - params: The params, or another object with `timeoutSeconds`.
-  ///   - method: The name of the method.
-  /// - Returns: The time in seconds; nil for none.
-  /// - Throws: `RPCError` for a value that is not a number above 0.
-  package static func timeoutSeconds(
-    of params: JSONValue,
-    _ method: String
-  ) throws(RPCError) -> Double? {
-    let seconds: Double
-    switch params[.timeoutSeconds] {
-    case nil, .null?: return nil
-    case .integer(let whole)?: seconds = Double(whole)
-    case .number(let number)?: seconds = number
-    default: seconds = 0
-    }
-    guard seconds > 0 else {
-      throw RPCError(.invalidParams, "\(method): timeoutSeconds wants a number above 0")
-    }
-    return seconds
-  }
-
-  /// The number of params.
-  package var count: Int { json.members?.count ?? 0 }
-
-  package subscript(name: MemberName) -> JSONValue? { json[name] }
-  package func string(_ name: MemberName) -> String? { json[name]?.string }
-
-  /// Returns the text of a param that the method requires.
-  ///
-  /// - Throws: As `JSONValue.text(_:)`.
-  package func text(_ name: MemberName) throws(RPCError) -> String { try json.text(name) }
-
-  package func bool(_ name: MemberName) -> Bool { json[name]?.bool ?? false }
-  package func int(_ name: MemberName) -> Int? { json[name]?.integer.map(Int.init) }
-  package func strings(_ name: MemberName) -> [String]? { json[name]?.array?.compactMap(\.string) }
-}
-
-extension JSONValue {
-  /// Returns the text of a member that the schema of a request requires.
-  ///
-  /// - Throws: `RPCError` with the code `internalError` where the schema requires no such text, so
-  ///   that the request was accepted without it.
-  func text(_ name: MemberName) throws(RPCError) -> String {
-    guard let text = self[name]?.string else {
-      throw RPCError(
-        .internalError,
-        "The schema of the request requires no text in \(name.rawValue)"
-      )
-    }
-    return text
-  }
 }

@@ -1,50 +1,51 @@
-import CordialProtocol
+package import CordialProtocol
 import JSON
 
 /// The ordered list of all methods.
 package enum MethodTable {
   /// The requests and notifications, in the order of the documentation.
-  package static let all = MethodName.allCases.map(row)
+  package static let all = MethodName.allCases.map { messageType(of: $0).method }
 
-  private static func row(_ name: MethodName) -> Method {
+  /// Returns the type of a message, which conforms to `DescribedCall` for a request.
+  package static func messageType(of name: MethodName) -> any DescribedMessage.Type {
     switch name {
-    case .initialize: InitializeCall.method
-    case .initialized: InitializedNotification.method
-    case .shutdown: ShutdownCall.method
-    case .exit: ExitNotification.method
-    case .cancelRequest: CancelNotification.method
-    case .setTrace: SetTraceNotification.method
-    case .fetch: FetchCall.method
-    case .save: SaveCall.method
-    case .delete: DeleteCall.method
-    case .update: UpdateCall.method
-    case .undo: UndoCall.method
-    case .redo: RedoCall.method
-    case .observe: ObserveCall.method
-    case .unobserve: UnobserveCall.method
-    case .flush: FlushCall.method
-    case .listSubscriptions: ListSubscriptionsCall.method
-    case .changes: ChangesNotification.method
-    case .search: SearchCall.method
-    case .explainSearch: SearchExplainCall.method
-    case .suggest: SuggestCall.method
-    case .indexStatus: IndexStatusCall.method
-    case .verifyIndex: IndexVerifyCall.method
-    case .rebuildIndex: IndexRebuildCall.method
-    case .pauseIndex: IndexPauseCall.method
-    case .resumeIndex: IndexResumeCall.method
-    case .history: HistoryCall.method
-    case .purgeHistory: PurgeCall.method
-    case .registerFollower: RegisterFollowerCall.method
-    case .acknowledge: AcknowledgeCall.method
-    case .listFollowers: ListFollowersCall.method
-    case .removeFollower: RemoveFollowerCall.method
-    case .model: ModelCall.method
-    case .status: StatusCall.method
-    case .backupStore: BackupCall.method
-    case .verifyStore: VerifyCall.method
-    case .compactStore: CompactCall.method
-    case .discover: DiscoverCall.method
+    case .initialize: InitializeCall.self
+    case .initialized: InitializedNotification.self
+    case .shutdown: ShutdownCall.self
+    case .exit: ExitNotification.self
+    case .cancelRequest: CancelNotification.self
+    case .setTrace: SetTraceNotification.self
+    case .fetch: FetchCall.self
+    case .save: SaveCall.self
+    case .delete: DeleteCall.self
+    case .update: UpdateCall.self
+    case .undo: UndoCall.self
+    case .redo: RedoCall.self
+    case .observe: ObserveCall.self
+    case .unobserve: UnobserveCall.self
+    case .flush: FlushCall.self
+    case .listSubscriptions: ListSubscriptionsCall.self
+    case .changes: ChangesNotification.self
+    case .search: SearchCall.self
+    case .explainSearch: SearchExplainCall.self
+    case .suggest: SuggestCall.self
+    case .indexStatus: IndexStatusCall.self
+    case .verifyIndex: IndexVerifyCall.self
+    case .rebuildIndex: IndexRebuildCall.self
+    case .pauseIndex: IndexPauseCall.self
+    case .resumeIndex: IndexResumeCall.self
+    case .history: HistoryCall.self
+    case .purgeHistory: PurgeCall.self
+    case .registerFollower: RegisterFollowerCall.self
+    case .acknowledge: AcknowledgeCall.self
+    case .listFollowers: ListFollowersCall.self
+    case .removeFollower: RemoveFollowerCall.self
+    case .model: ModelCall.self
+    case .status: StatusCall.self
+    case .backupStore: BackupCall.self
+    case .verifyStore: VerifyCall.self
+    case .compactStore: CompactCall.self
+    case .discover: DiscoverCall.self
     }
   }
 

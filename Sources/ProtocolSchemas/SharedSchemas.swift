@@ -1,7 +1,5 @@
 import CordialProtocol
-import CordialValues
 import JSON
-import JSONRPC
 
 /// Schemas that several methods share.
 extension Schema {
@@ -91,49 +89,7 @@ enum FetchFields {
 }
 
 /// The params of all methods that write.
-package enum WriteFields {
-  /// The author of changes by external SQLite clients, which no write may name.
-  static let externalAuthor = "external"
-
-  /// The maximum length of an author and of a context, in bytes: each notification may repeat the
-  /// authors of a thousand commits.
-  package static let nameBytesMax = 1024
-
-  /// Reads the author of a write; nil for the author of the connection.
-  static func author(of params: Params, in method: String) throws(RPCError) -> String? {
-    try checkedAuthor(params.string(.author), method)
-  }
-
-  /// Reads the context of a write; nil for the context of the connection.
-  static func context(of params: Params, in method: String) throws(RPCError) -> String? {
-    try limited(params.string(.context), "context", method)
-  }
-
-  /// Checks the length of an author or a context.
-  static func limited(
-    _ text: String?,
-    _ member: String,
-    _ method: String
-  ) throws(RPCError) -> String? {
-    guard let text, text.utf8.count > nameBytesMax else { return text }
-    throw .exceeded(
-      "nameBytes",
-      max: nameBytesMax,
-      "\(method): \(member) has \(text.utf8.count) bytes; at most \(nameBytesMax) are allowed"
-    )
-  }
-
-  /// Checks that an author is not the log's own, and its length.
-  static func checkedAuthor(_ author: String?, _ method: String) throws(RPCError) -> String? {
-    guard author != externalAuthor else {
-      throw RPCError(
-        .invalidParams,
-        "\(method): the author external belongs to the changes of external SQLite clients"
-      )
-    }
-    return try limited(author, "author", method)
-  }
-
+enum WriteFields {
   static let author = Field.optional(.author, .string, "the author in the history")
   static let context = Field.optional(.context, .string, "the context in the history")
   static let durability = Field.optional(
@@ -163,21 +119,6 @@ package enum WriteFields {
     .string,
     "a UUID from the client; a repeated request with it changes nothing"
   )
-
-  /// Returns the transaction that the params name, in lower case, nil when they name none.
-  ///
-  /// - Throws: `RPCError` with the code `invalidParams` for a text that is not a UUID.
-  static func transaction(of method: String, _ params: Params) throws(RPCError) -> String? {
-    guard let text = params.string(.transaction) else { return nil }
-    guard let uuid = UUIDText.canonical(text) else {
-      throw RPCError(
-        .invalidParams,
-        "\(method): transaction is a UUID, as 0b1f7a52-6d0e-4f5c-9a57-3c8f0e1d2b4a, "
-          + "not \"\(text.excerpt)\""
-      )
-    }
-    return uuid
-  }
 
   /// The member that a dry run adds to the result of the call.
   static let dryRunResult = Field.optional(

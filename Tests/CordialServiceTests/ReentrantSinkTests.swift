@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialService
 import Foundation
 import JSON

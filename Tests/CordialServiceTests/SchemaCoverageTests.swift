@@ -120,29 +120,17 @@ private struct Coverage {
   }
 
   private func see(_ transcript: Transcript, _ coverage: inout Coverage) throws {
-    var methods: [String: Method] = [:]
-    for line in transcript.lines {
-      guard let match = line.prefixMatch(of: #/([A-Za-z]*)(-[-?+]>|<--) /#) else { continue }
-      let text = String(line[match.range.upperBound...]).replacing("\"SIZE\"", with: "0")
-      guard let json = JSONText.parsed(text) else { continue }
-      for message in json.array ?? [json] {
-        let id = "\(match.1) \(message["id"]?.text ?? "")"
-        let named = message["method"]?.string.flatMap { name in
-          MethodTable.all.first { $0.name == name }
-        }
-        if let named {
-          coverage.see(message["params"] ?? [:], named.params, named.name)
-          if match.2 != "<--" { methods[id] = named }
-        } else if let result = message["result"], let method = methods[id] {
-          if let schema = method.result { coverage.see(result, schema, "\(method.name) ->") }
-        } else if let error = message["error"], let name = name(of: error) {
+    for message in transcript.messages {
+      switch message {
+      case .params(let params, let method): coverage.see(params, method.params, method.name)
+      case .result(let result, let method):
+        if let schema = method.result { coverage.see(result, schema, "\(method.name) ->") }
+      case .error(let error):
+        if let name = ErrorName.allCases.first(where: { Int64($0.code) == error["code"]?.integer })
+        {
           coverage.see(error["data"] ?? [:], name.data, name.rawValue)
         }
       }
     }
-  }
-
-  private func name(of error: JSONValue) -> ErrorName? {
-    ErrorName.allCases.first { Int64($0.code) == error["code"]?.integer }
   }
 }

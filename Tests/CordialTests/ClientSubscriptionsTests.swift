@@ -1,4 +1,5 @@
 import Cordial
+import CordialProtocol
 import JSON
 import Synchronization
 import Testing
@@ -30,13 +31,15 @@ import Testing
   private let events = Events()
 
   /// Observes a request, which is answered with the name `s1`.
-  private mutating func observe(_ params: [JSONMember], _ answer: [JSONMember]) -> Int {
+  private mutating func observe(_ target: ObserveCall.Target, _ answer: [JSONMember]) -> Int {
     let number = subscriptions.reserve()
-    let call = subscriptions.add(number, params, since: nil) { [events] in events.add($0) }
+    let request = subscriptions.add(number, ObserveCall(target)) { [events] in events.add($0) }
     deliver(
       subscriptions.handle(
-        .success(.object([JSONMember("subscription", "s1")] + answer)),
-        to: call
+        .success(
+          .object([JSONMember("subscription", "s1"), JSONMember("fresh", true)] + answer)
+        ),
+        to: request
       ).delivery
     )
     return number
@@ -46,29 +49,29 @@ import Testing
     for delivery in deliveries.compactMap(\.self) { delivery.handler(delivery.event) }
   }
 
-  private mutating func change(_ changes: JSONValue) {
-    for delivery in subscriptions.handle(changes: changes) { deliver(delivery) }
+  private mutating func change(_ changes: JSONValue) throws {
+    for delivery in subscriptions.handle(try ChangesNotification(changes)) { deliver(delivery) }
   }
 
   /// The position from which the next connection resumes.
   private mutating func resumption() -> JSONValue? {
-    subscriptions.reconnect().first?.params["since"]
+    subscriptions.reconnect().first?.call.json["since"]
   }
 
-  private static let fetch = [JSONMember("fetch", ["entity": "T"])]
+  private static let fetch = ObserveCall.Target.fetch(FetchCall(entity: "T"))
   private static let first: [JSONMember] = [
     JSONMember("token", "a"), JSONMember("result", ["ids": ["T/p1"]]),
   ]
 
-  @Test mutating func `report the parts of an update together`() {
+  @Test mutating func `report the parts of an update together`() throws {
     _ = observe(Self.fetch, Self.first)
     #expect(events.take() == [#"a: result {"ids":["T/p1"]}"#])
-    change([
+    try change([
       "from": "a", "more": true,
       "updates": [["subscription": "s1", "remove": [2], "sections": [["count": 1]]]],
     ])
     #expect(events.take() == [])
-    change([
+    try change([
       "from": "a", "token": "b",
       "updates": [["subscription": "s1", "remove": [1], "insert": [0]]],
     ])
@@ -80,17 +83,17 @@ import Testing
     #expect(resumption() == "b")
   }
 
-  @Test mutating func `forget the parts of a connection that has ended`() {
+  @Test mutating func `forget the parts of a connection that has ended`() throws {
     _ = observe(Self.fetch, Self.first)
-    change(["from": "a", "more": true, "updates": [["subscription": "s1", "remove": [2]]]])
+    try change(["from": "a", "more": true, "updates": [["subscription": "s1", "remove": [2]]]])
     #expect(resumption() == "a")
-    change(["from": "a", "token": "b", "updates": [["subscription": "s1", "remove": [1]]]])
+    try change(["from": "a", "token": "b", "updates": [["subscription": "s1", "remove": [1]]]])
     #expect(!events.take().contains { $0.hasPrefix("b") })
   }
 
-  @Test mutating func `resume a search from the position of the index`() {
+  @Test mutating func `resume a search from the position of the index`() throws {
     _ = observe(
-      [JSONMember("search", ["query": "milk"])],
+      .search(SearchCall(query: "milk")),
       [
         JSONMember("token", "t9"),
         JSONMember("result", ["token": "t7", "storeToken": "t9", "hits": []]),
@@ -98,21 +101,21 @@ import Testing
     )
     #expect(resumption() == "t7")
     _ = observe(
-      [JSONMember("search", ["query": "milk"])],
+      .search(SearchCall(query: "milk")),
       [
         JSONMember("token", "t9"),
         JSONMember("result", ["token": "t7", "storeToken": "t9", "hits": []]),
       ]
     )
-    change(["from": "t9", "token": "t10", "updates": [["subscription": "s1", "index": "t8"]]])
+    try change(["from": "t9", "token": "t10", "updates": [["subscription": "s1", "index": "t8"]]])
     // An update of other subscriptions does not move the index.
-    change(["from": "t10", "token": "t11", "updates": []])
-    #expect(subscriptions.reconnect().last?.params["since"] == "t8")
+    try change(["from": "t10", "token": "t11", "updates": []])
+    #expect(subscriptions.reconnect().last?.call.json["since"] == "t8")
   }
 
-  @Test mutating func `end with the error of the service`() {
+  @Test mutating func `end with the error of the service`() throws {
     _ = observe(Self.fetch, Self.first)
-    change([
+    try change([
       "from": "a", "token": "b",
       "updates": [["subscription": "s1", "error": ["code": 1302, "message": "Too long"]]],
     ])

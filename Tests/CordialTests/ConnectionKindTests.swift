@@ -112,10 +112,10 @@ private final class LogLines: LogHandler, Sendable {
 
   /// The IDs that a new fetch has.
   private func stored(_ client: Client) async throws -> [WrappedID] {
-    let fetch: JSONValue = ["entity": "Group", "sort": ["title"], "result": "ids"]
-    return try await client.call(.fetch, fetch)["ids"]?.array?.compactMap {
-      $0.string.flatMap { WrappedID($0) }
-    } ?? []
+    var fetch = FetchCall(entity: "Group")
+    fetch.sort = ["title"]
+    fetch.form = .ids
+    return try await client.call(fetch).ids?.compactMap { WrappedID($0) } ?? []
   }
 
   @Test @MainActor func `has each of 100,000 rows once, under a writer and without a service`()
@@ -142,7 +142,7 @@ private final class LogLines: LogHandler, Sendable {
             "update": [["id": .string("Group/p\(id)"), "values": ["title": .string("\(number)")]]],
             "delete": [.string("Group/p\(90_001 + round * 40 + number)")],
           ]
-          _ = try await writer.call(.save, changes)
+          _ = try await writer.call(SaveCall(changes))
         }
       }
       // The reader follows while the writer writes, and the service ends in the middle.
@@ -161,10 +161,15 @@ private final class LogLines: LogHandler, Sendable {
     }
     // All rows change at once.
     _ = try await writer.call(
-      .update,
-      ["entity": "Group", "predicate": "rank == nil", "set": ["rank": 1]]
+      UpdateCall(
+        entity: "Group",
+        predicate: "rank == nil",
+        values: [JSONMember("rank", 1)]
+      )
     )
-    _ = try await writer.call(.save, ["insert": [["entity": "Group", "values": ["title": "!"]]]])
+    _ = try await writer.call(
+      SaveCall(["insert": [["entity": "Group", "values": ["title": "!"]]]])
+    )
     let expected = try await stored(writer)
     try await wait { results.first?.id == expected.first && results.count == expected.count }
     try await wait { results.map(\.id) == expected }

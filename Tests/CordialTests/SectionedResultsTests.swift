@@ -56,7 +56,7 @@ private struct Entry: ObjectValue {
       // The move leaves the order of the rows, and is one change.
       var changes = results.changes.makeAsyncIterator()
       let update: JSONValue = ["id": .string(ids[1].description), "values": ["priority": 2]]
-      _ = try await client.call(.save, ["update": [update]])
+      _ = try await client.call(SaveCall(["update": [update]]))
       _ = await changes.next(isolation: #isolation)
       #expect(rows(results) == ["1:a", "2:bc"])
       #expect(elements(results) == "<1 a 1> <2 b c 2>")

@@ -80,7 +80,7 @@ final class ServiceHost: Sendable {
 
   /// The number of subscriptions that the service has.
   func subscriptionCount(_ client: Client) async throws -> Int64 {
-    try await client.call(.status, [:])["subscriptions"]?.integer ?? -1
+    try await client.call(StatusCall()).subscriptions
   }
 
   func close() async throws {
@@ -157,16 +157,16 @@ extension Client {
     let inserts = titles.map { title -> JSONValue in
       ["entity": "Group", "values": ["title": .string(title)]]
     }
-    _ = try await call(.save, ["insert": .array(inserts), "durability": "normal"])
+    _ = try await call(SaveCall(["insert": .array(inserts), "durability": "normal"]))
   }
 
   /// Changes the title of a group.
   func rename(_ id: String, _ title: JSONValue) async throws {
     let update: JSONValue = ["id": .string(id), "values": ["title": title]]
-    _ = try await call(.save, ["update": [update], "durability": "normal"])
+    _ = try await call(SaveCall(["update": [update], "durability": "normal"]))
   }
 
   func delete(_ ids: String...) async throws {
-    _ = try await call(.delete, ["ids": .array(ids.map(JSONValue.string))])
+    _ = try await call(DeleteCall(ids: ids))
   }
 }

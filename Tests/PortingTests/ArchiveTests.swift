@@ -21,7 +21,7 @@ import Testing
 
   private func fill(_ client: ClientConnection) async throws {
     _ = try await client.call(
-      .save,
+      "save",
       [
         "insert": [
           ["id": "Person/t1", "values": ["name": "a\nb", "photo": "AQID", "seal": ""]],

@@ -23,7 +23,7 @@ import Testing
     let inserts = values.map { members -> JSONValue in
       ["entity": "Place", "values": .object(members)]
     }
-    _ = try await client.call(.save, ["insert": .array(inserts)])
+    _ = try await client.call("save", ["insert": .array(inserts)])
   }
 
   private func export(
@@ -44,7 +44,7 @@ import Testing
 
   /// Returns the bytes of a property's texts, in the order of the objects; nil for a missing one.
   private func texts(_ name: String, _ client: ClientConnection) async throws -> [[UInt8]?] {
-    let answer = try await client.call(.fetch, ["entity": "Place", "select": [.string(name)]])
+    let answer = try await client.call("fetch", ["entity": "Place", "select": [.string(name)]])
     return (answer["objects"]?.array ?? []).map { object in
       object["values"]?[name]?.string.map { Array($0.utf8) }
     }
@@ -240,7 +240,7 @@ import Testing
           batch: 10
         )
         #expect(summary.imported == 3 && summary.unknown.isEmpty)
-        let answer = try await client.call(.fetch, ["entity": "Place", "select": ["next"]])
+        let answer = try await client.call("fetch", ["entity": "Place", "select": ["next"]])
         let next = (answer["objects"]?.array ?? []).map { $0["values"]?["next"]?.string }
         #expect(next == ["Place/p1", "Place/p1", "Place/p1"])
       }

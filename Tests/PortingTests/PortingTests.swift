@@ -64,7 +64,7 @@ private func bytes(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator:
   private func titles(_ client: ClientConnection) async throws -> [String] {
     let select: JSONValue = ["title", "size", "group.title", "next.title", "tags.@count"]
     let answer = try await client.call(
-      .fetch,
+      "fetch",
       ["entity": "Task", "select": select, "sort": ["title"]]
     )
     return (answer["objects"]?.array ?? []).map { object in
@@ -88,10 +88,10 @@ private func bytes(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator:
       #expect(counts.last == 5)
       #expect(counts.count == (5 + batch - 1) / batch)
       #expect(try await titles(client) == ["1 null g 2 2", "2 1.5 g null 1"])
-      let group = try await client.call(.fetch, ["entity": "Group", "select": ["tasks"]])
+      let group = try await client.call("fetch", ["entity": "Group", "select": ["tasks"]])
       let tasks = group["objects"]?.array?.first?["values"]?["tasks"]?.array?.compactMap(\.string)
       let first = try await client.call(
-        .fetch,
+        "fetch",
         ["entity": "Task", "predicate": "title == '2'", "result": "ids"]
       )
       #expect(tasks?.count == 2)
@@ -163,7 +163,7 @@ private func bytes(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator:
       }
       #expect(error?.message.hasPrefix(message) == true, "\(error?.message ?? "")")
       #expect(error?.message.contains("2 objects are imported") == true, "\(error?.message ?? "")")
-      let saved = try await client.call(.fetch, ["entity": "Task", "result": "count"])
+      let saved = try await client.call("fetch", ["entity": "Task", "result": "count"])
       #expect(saved["count"]?.integer == 1)
     }
   }
@@ -197,7 +197,7 @@ private func bytes(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator:
   private func names(_ client: ClientConnection) async throws -> [String] {
     let select: JSONValue = ["name", "owner.name", "owner.best.name", "next.name", "kind.name"]
     let answer = try await client.call(
-      .fetch,
+      "fetch",
       ["entity": "Part", "select": select, "sort": ["name"]]
     )
     return (answer["objects"]?.array ?? []).map { object in
@@ -313,7 +313,7 @@ private func bytes(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator:
       #expect(try await Importer.run(lines, into: client, batch: 10).imported == 7)
       _ = try await Exporter.runCommaSeparated("Item", from: client) { again.append($0) }
       let empty = try await client.call(
-        .fetch,
+        "fetch",
         ["entity": "Item", "predicate": "text == ''", "result": "count"]
       )
       #expect(empty["count"] == 1)
@@ -324,7 +324,7 @@ private func bytes(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator:
   @Test func `a to-one to another entity names an object of the store`() async throws {
     try await withClient(Self.model) { client in
       let group: JSONValue = ["insert": [["entity": "Group", "values": ["title": "g"]]]]
-      _ = try await client.call(.save, group)
+      _ = try await client.call("save", group)
       let file = "id,text,main,next\nItem/x,a,Group/p1,Item/y\nItem/y,b,,"
       let lines = try await Importer.lines(
         commaSeparated: Array(file.utf8),
@@ -334,7 +334,7 @@ private func bytes(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator:
       let summary = try await Importer.run(lines, into: client, of: "Item", batch: 10)
       #expect(summary.unknown.isEmpty)
       let answer = try await client.call(
-        .fetch,
+        "fetch",
         ["entity": "Item", "select": ["main.title", "next.text"]]
       )
       let values = answer["objects"]?.array?.map { $0["values"] ?? .null }

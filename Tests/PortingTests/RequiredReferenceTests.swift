@@ -37,7 +37,7 @@ import Testing
       #expect(summary.imported == nodes.count, comment)
       #expect(summary.unknownCount == 0, comment)
       let answer = try await client.call(
-        .fetch,
+        "fetch",
         ["entity": "Node", "select": ["rank", "first", "second"], "limit": 100_000]
       )
       var ranks: [String: Int] = [:]
@@ -118,7 +118,7 @@ import Testing
       )
       #expect(summary.imported == count + 1)
       let owned = try await client.call(
-        .fetch,
+        "fetch",
         ["entity": "Owner", "predicate": "parts.@count == 2000", "result": "count"]
       )
       #expect(owned["count"]?.integer == 1)

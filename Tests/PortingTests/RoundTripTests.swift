@@ -129,7 +129,7 @@ import Testing
     let model = try ModelDocument.parse(Array(text.utf8).span)
     let inserts = Self.inserts(model, &random)
     let (lines, first) = try await withClient(text) { client in
-      _ = try await client.call(.save, ["insert": .array(inserts)])
+      _ = try await client.call("save", ["insert": .array(inserts)])
       var lines: [String] = []
       try await Exporter.run([], from: client) { lines.append($0.text) }
       return (lines, try await positions(client))

@@ -176,7 +176,7 @@ private final class RecordingFile: InputFile, Sendable {
         ) { count in counts.withLock { $0.append(count) } }
         #expect(summary.imported == count + 2)
         let wrong = try await client.call(
-          .fetch,
+          "fetch",
           [
             "entity": "Step", "predicate": "rank > 0 AND before.rank != rank - 1",
             "result": "count",
@@ -206,7 +206,7 @@ private final class RecordingFile: InputFile, Sendable {
       #expect(summary.imported == 3)
       #expect(summary.unknownCount == 0)
       let found = try await client.call(
-        .fetch,
+        "fetch",
         ["entity": "Part", "predicate": "next.name == name", "result": "count"]
       )
       #expect(found["count"]?.integer == 2)
@@ -243,7 +243,7 @@ private final class RecordingFile: InputFile, Sendable {
       ) { count in counts.withLock { $0.append(count) } }
       #expect(summary.imported == count + 1)
       let found = try await client.call(
-        .fetch,
+        "fetch",
         [
           "entity": "Part", "predicate": "kind.name == 'x' AND next.kind.name == 'x'",
           "result": "count",

@@ -7,7 +7,7 @@ import Testing
 @Suite struct `Params of requests` {
   private func message(_ params: JSONValue, _ method: Method) -> String? {
     do throws(RPCError) {
-      _ = try Params(params, of: method)
+      _ = try method.checked(params)
       return nil
     } catch {
       #expect(error.code == RPCError.Code.invalidParams.rawValue)

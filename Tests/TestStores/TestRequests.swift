@@ -1,3 +1,4 @@
+import CordialValues
 package import JSON
 import ObjectModel
 import PersistentHistory

@@ -124,8 +124,8 @@ private struct ModuleRow {
 
 @Suite struct `The names of the wire` {
   private static let modules = [
-    "Cordial", "CordialCLI", "CordialEmbedded", "CordialService", "LiveTable", "Porting",
-    "ProtocolSchemas",
+    "Cordial", "CordialCLI", "CordialEmbedded", "CordialProtocol", "CordialService", "LiveTable",
+    "Porting", "ProtocolSchemas",
   ]
 
   /// Files of other formats, which have members of the same names.
@@ -183,16 +183,15 @@ private struct ModuleRow {
     }.map(\.path)
   }
 
-  @Test func `a method is a file, a row and a handler`() {
-    let requests = Repository.sources.filter { file in
-      file.path.hasPrefix("Sources/ProtocolSchemas/Requests/")
-        && file.code.contains { $0.contains("struct CompactCall") }
-    }
-    #expect(requests.count == 1)
+  @Test func `a method is a type, a description with its row, a handler and a command`() {
     #expect(
       Set(files(with: "CompactCall")) == [
-        requests[0].path, "Sources/ProtocolSchemas/MethodTable.swift",
+        "Sources/CordialProtocol/Calls/StoreCalls.swift",
+        "Sources/ProtocolSchemas/Requests/Maintenance.swift",
+        "Sources/ProtocolSchemas/MethodTable.swift",
         "Sources/CordialService/Methods/Handlers.swift",
+        "Sources/CordialService/Methods/Maintenance+Handler.swift",
+        "Sources/CordialCLI/Commands/MaintenanceCommands.swift",
       ]
     )
   }
@@ -214,15 +213,18 @@ private struct ModuleRow {
 
   // Evidence: P-135a
   @Test func `a method has a clause, a command and a function of the client`() throws {
-    let requests = Repository.sources.filter {
-      $0.path.hasPrefix("Sources/ProtocolSchemas/Requests/")
-    }.flatMap { file in
-      zip(file.lines, file.lines.dropFirst()).compactMap { line, next in
-        line.contains(/(?:Method\.request|RevertParams\.method)\($/)
-          ? next.firstMatch(of: /^ +\.(\w+),/).map { String($0.1) } : nil
+    /// The methods by the names of their types.
+    var requests: [String: String] = [:]
+    for file in Repository.sources where file.path.hasPrefix("Sources/CordialProtocol/Calls/") {
+      var type = ""
+      for line in file.code {
+        if let match = line.firstMatch(of: /struct (\w+Call): Call/) { type = String(match.1) }
+        if let match = line.firstMatch(of: /static let name = MethodName\.(\w+)/), !type.isEmpty {
+          requests[type] = String(match.1)
+          type = ""
+        }
       }
     }
-    #expect(requests.count > 30)
     let wire = try #require(TextFile(path: "Sources/CordialProtocol/MethodName.swift"))
     let names = Dictionary(
       uniqueKeysWithValues: wire.lines.compactMap { line in
@@ -231,22 +233,25 @@ private struct ModuleRow {
         }
       }
     )
+    let notifications: Set = ["initialized", "exit", "cancelRequest", "setTrace", "changes"]
+    #expect(Set(requests.values) == Set(names.keys).subtracting(notifications))
     let clauses = try #require(TextFile(path: "Protocol/protocol.md")).lines
-    for request in requests {
+    for request in requests.values {
       let name = try #require(names[request])
       #expect(
         clauses.contains { $0.hasPrefix("**P-") && $0.contains("`\(name)") },
         "Protocol/protocol.md has no clause about \(name)"
       )
     }
-    /// Returns the requests that no code of a folder names in a call, or as the method of one.
+    /// Returns the requests that no code of a folder makes.
     func uncalled(in folder: String) -> Set<String> {
       let code = Repository.sources.filter { $0.path.hasPrefix(folder) }.flatMap(\.code)
         .joined(separator: "\n")
-      let called = code.matches(
-        of: /(?:call|callRepeating|start|revert)\(\s*\.(\w+),|case \.\w+: \.(\w+)\n/
-      )
-      return Set(requests).subtracting(called.map { String($0.1 ?? $0.2 ?? "") })
+      let pattern = /(\w+Call)(?:\(|\.init)|MethodName\.(\w+)\.rawValue/
+      let made = code.matches(of: pattern).compactMap { match in
+        match.1.flatMap { requests[String($0)] } ?? match.2.map(String.init)
+      }
+      return Set(requests.values).subtracting(made)
     }
     #expect(uncalled(in: "Sources/CordialCLI/") == Self.withoutCommand)
     #expect(uncalled(in: "Sources/Cordial/") == Self.withoutFunction)

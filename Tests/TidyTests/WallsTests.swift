@@ -33,7 +33,7 @@ enum Walls {
       "Interruptions", "SQLite", "FoundationEssentials", "Glibc", "Synchronization", "Dispatch",
     ],
     "JSONRPC": ["JSON", "DequeModule", "Synchronization"],
-    "CordialProtocol": ["JSONRPC", "JSON"],
+    "CordialProtocol": ["CordialValues", "JSONRPC", "JSON"],
     "ProtocolSchemas": ["CordialProtocol", "CordialValues", "JSONRPC", "JSON"],
     "XcodeModel": ["JSON", "Foundation", "FoundationXML"],
     "Transport": ["CPosix", "NIOCore", "NIOPosix", "DequeModule", "Glibc", "Synchronization"],
@@ -54,7 +54,9 @@ enum Walls {
       "Logging",
       "ServiceLifecycle", "Synchronization", "Glibc",
     ],
-    "Porting": ["Cordial", "CordialProtocol", "JSON", "ObjectModel", "SQLite"],
+    "Porting": [
+      "Cordial", "CordialProtocol", "CordialValues", "JSON", "ObjectModel", "SQLite",
+    ],
     "LiveTable": ["CordialProtocol", "JSON"],
     "CordialCLI": [
       "Cordial", "CordialEmbedded", "CordialService", "CordialProtocol", "JSON", "JSONRPC",

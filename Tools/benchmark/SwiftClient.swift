@@ -164,16 +164,16 @@ enum SwiftClient {
     return try blocking {
       let client = try await Client.socket(socket)
       let request = FetchRequest<StoredItem>(predicate: "rank == \(500)", limit: 1)
-      let params = try JSONParser.parse(request.params)
+      let call = try FetchCall(try JSONParser.parse(request.params))
       var (ours, theirs) = (Latencies(reserving: rounds), Latencies(reserving: rounds))
       for _ in 0..<rounds {
         var start = ContinuousClock.now
-        let answer = try await client.call(.fetch, params)
+        let answer = try await client.call(call)
         theirs.add(ContinuousClock.now - start)
         start = ContinuousClock.now
         let values = try await client.fetch(request)
         ours.add(ContinuousClock.now - start)
-        guard values.count == 1, answer["objects"]?.array?.count == 1 else {
+        guard values.count == 1, answer.objects?.count == 1 else {
           throw BenchmarkError("The fetch has not one object")
         }
       }
@@ -255,7 +255,7 @@ private actor Bench {
     // What was measured before is released in turns of other threads.
     var before = SwiftClient.heap()
     for _ in 0..<100 {
-      _ = try await client.call(.status, [:])
+      _ = try await client.call(StatusCall())
       let now = SwiftClient.heap()
       if now == before { break }
       before = now
@@ -263,7 +263,7 @@ private actor Bench {
     let results = FetchedResults(.fetchRequest(client.objects(StoredItem.self)), request: request)
     try await ready(results, count)
     // What the answer was parsed into is released by then.
-    _ = try await client.call(.status, [:])
+    _ = try await client.call(StatusCall())
     let bytes = SwiftClient.heap() - before
     guard results.count == count else { throw BenchmarkError("The result has changed") }
     return bytes

@@ -184,9 +184,9 @@ public final class Context: Observable {
   ) async throws(ClientError) -> [ContextObject<Value>] {
     checkIsolation()
     try client.core.check(Value.self, request.selection)
-    let result = try await client.core.call(.fetch, request.json)
+    let result = try await client.core.call(request.call)
     var fetched: [ContextObject<Value>] = []
-    for json in result[.objects]?.array ?? [] {
+    for json in result.objects ?? [] {
       guard let id = json[.id]?.string.flatMap({ WrappedID($0) }) else { continue }
       let object = try registeredObject(Value.self, for: id) ?? ContextObject(id, in: self)
       try take(json, object)
@@ -392,11 +392,10 @@ public final class Context: Observable {
     let groups = Dictionary(grouping: loaded) { $0.valueType }
     for group in groups.values {
       guard let first = group.first else { continue }
-      let ids = group.map { JSONValue.string($0.id.description) }
-      let params = [JSONMember(.ids, .array(ids))] + first.selection
-      let result = try await client.core.call(.fetch, .object(params))
+      let call = FetchCall(ids: group.map(\.id.description), first.selection)
+      let result = try await client.core.call(call)
       // A deleted object is null in its place.
-      for (object, json) in zip(group, result[.objects]?.array ?? []) { try take(json, object) }
+      for (object, json) in zip(group, result.objects ?? []) { try take(json, object) }
     }
   }
 

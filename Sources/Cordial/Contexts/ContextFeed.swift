@@ -35,8 +35,9 @@ final class ContextFeed: Sendable {
   }
 
   /// Observes the objects of one type, instead of those before.
-  func observe(_ type: ObjectIdentifier, _ ids: [WrappedID], _ selection: [JSONMember]) {
-    let params = [JSONMember(.ids, .array(ids.map { .string($0.description) }))] + selection
+  func observe(_ type: ObjectIdentifier, _ ids: [WrappedID], _ selection: TypeSelection) {
+    let texts = ids.map(\.description)
+    let call = ObserveCall(.ids(texts, FetchCall(ids: texts, selection)))
     let (number, isNew) = state.withLock { state in
       state.waiting.insert(type)
       if let number = state.subscriptions[type] { return (number, false) }
@@ -44,8 +45,8 @@ final class ContextFeed: Sendable {
       state.subscriptions[type] = number
       return (number, true)
     }
-    if !isNew { return core.replace(number, with: params) }
-    core.observe(number, params) { [weak self] event in self?.handle(event, of: type) }
+    if !isNew { return core.replace(number, with: call) }
+    core.observe(number, call) { [weak self] event in self?.handle(event, of: type) }
   }
 
   /// Ends the subscription of one type.
@@ -76,27 +77,41 @@ final class ContextFeed: Sendable {
   }
 
   private func handle(_ event: SubscriptionEvent, of type: ObjectIdentifier) {
-    if case .failure = event { end(type) }
+    let outcome = Result { () throws(ClientError) in try Self.objects(of: event) }
+    if case .failure = outcome { end(type) }
     state.withLock { state in
       guard !state.isClosed else { return }
       state.waiting.remove(type)
-      switch event {
-      case .result(let result, _):
-        for object in result[.objects]?.array ?? [] {
-          guard let id = object[.id]?.string.flatMap({ WrappedID($0) }) else { continue }
-          state.objects[id] = object
-        }
-        for missing in result[.missing]?.members ?? [] {
-          if let id = WrappedID(missing.name) { state.objects[id] = .null }
-        }
-      case .update(let update, _):
-        for change in update[.objects]?.array ?? [] {
-          guard let id = change[.id]?.string.flatMap({ WrappedID($0) }) else { continue }
-          state.objects[id] = change[.object] ?? .null
-        }
+      switch outcome {
+      case .success(let objects): state.objects.merge(objects) { $1 }
       case .failure(let error): state.error = error
       }
     }
     continuation.yield()
+  }
+
+  /// Returns the objects that an event has, by their IDs; null for those that are deleted.
+  private static func objects(
+    of event: SubscriptionEvent
+  ) throws(ClientError) -> [WrappedID: JSONValue] {
+    var objects: [WrappedID: JSONValue] = [:]
+    switch event {
+    case .result(let json, _):
+      let result = try ObservedResult.read(json)
+      for object in result.objects ?? [] {
+        guard let id = object[.id]?.string.flatMap({ WrappedID($0) }) else { continue }
+        objects[id] = object
+      }
+      for missing in result.missing?.members ?? [] {
+        if let id = WrappedID(missing.name) { objects[id] = .null }
+      }
+    case .update(let json, _):
+      for change in try ObservedDifference.read(json).objects ?? [] {
+        guard let id = WrappedID(change.id) else { continue }
+        objects[id] = change.object ?? .null
+      }
+    case .failure(let error): throw error
+    }
+    return objects
   }
 }

@@ -140,7 +140,7 @@ public final class ContextObject<Value: ObjectValue>: Observable, Identifiable {
 extension ContextObject: RegisteredObject {
   var valueType: ObjectIdentifier { ObjectIdentifier(Value.self) }
   var typeName: String { "\(Value.self)" }
-  var selection: [JSONMember] { TypeSelection.of(Value.self).members }
+  var selection: TypeSelection { .of(Value.self) }
 
   var pendingChange: ContextChange? {
     if state.isInserted { return state.isDeleted ? nil : .insert }

@@ -8,8 +8,8 @@ protocol RegisteredObject: AnyObject {
   var valueType: ObjectIdentifier { get }
   /// The name of the type of the value, for errors.
   var typeName: String { get }
-  /// The member of a request that selects the value.
-  var selection: [JSONMember] { get }
+  /// What a request returns of the object.
+  var selection: TypeSelection { get }
   /// What the next save does with the object; nil for nothing.
   var pendingChange: ContextChange? { get }
 

@@ -1,5 +1,4 @@
 import CordialProtocol
-import JSON
 import Synchronization
 
 /// A part of a program that is told every commit of a store, in their order and across restarts.
@@ -23,7 +22,7 @@ public protocol HistoryFollower: Sendable {
 
 extension Client {
   /// The number of commits that a follower reads at once.
-  private static let pageCount: Int64 = 100
+  private static let pageCount = 100
 
   /// Tells a follower every commit after its position, and every later one.
   ///
@@ -37,8 +36,9 @@ extension Client {
     let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let failure = Mutex<ClientError?>(nil)
     let number = core.reserveSubscription()
-    let params = [JSONMember(.history, .object([])), JSONMember(.mode, "signal")]
-    core.observe(number, params) { event in
+    var observed = ObserveCall(.history(HistoryCall()))
+    observed.mode = .signal
+    core.observe(number, observed) { event in
       if case .failure(let error) = event { failure.withLock { $0 = error } }
       wake.yield()
     }
@@ -72,14 +72,7 @@ extension Client {
   package func register(
     _ follower: some HistoryFollower
   ) async throws(ClientError) -> String {
-    let registered = try await core.call(
-      .registerFollower,
-      .object([.name: .string(follower.name)])
-    )
-    guard let token = registered[.token]?.string else {
-      throw ClientError(code: .internalError, message: "The follower \(follower.name) has no token")
-    }
-    return token
+    try await core.call(RegisterFollowerCall(follower: follower.name)).token
   }
 
   /// Reads all commits after a position, and returns the position after them.
@@ -87,21 +80,19 @@ extension Client {
   {
     var position = start
     while true {
-      let page = try await core.call(
-        .history,
-        .object([.since: .string(position), .limit: .integer(Self.pageCount)])
-      )
-      for transaction in page[.transactions]?.array ?? [] {
+      var call = HistoryCall(since: position)
+      call.limit = Self.pageCount
+      let page = try await core.call(call)
+      for transaction in page.transactions {
         try Task.checkCancellation()
         let commit = try StoreCommit(transaction)
         try await follower.follow(commit)
         position = commit.token
       }
       if position != start {
-        let params: JSONValue = .object([.name: .string(follower.name), .token: .string(position)])
-        _ = try await core.call(.acknowledge, params)
+        _ = try await core.call(AcknowledgeCall(follower: follower.name, token: position))
       }
-      guard page[.more]?.bool == true else { return page[.token]?.string ?? position }
+      guard page.hasMore else { return page.token ?? position }
     }
   }
 

@@ -39,27 +39,23 @@ public struct StoreCommit: Sendable, Equatable {
   /// The number of changes that are left out, because they are too many for a response.
   public let omittedCount: Int
 
-  init(_ json: JSONValue) throws(ClientError) {
-    guard let token = json[.token]?.string, let time = json[.time]?.string else {
-      throw ClientError(code: .internalError, message: "A commit of the history has no token")
-    }
-    (self.token, self.time) = (token, time)
-    (author, context) = (json[.author]?.string, json[.context]?.string)
-    omittedCount = Int(json[.leftOut]?.integer ?? 0)
+  init(_ transaction: HistoryCall.Transaction) throws(ClientError) {
+    (token, time) = (transaction.token, transaction.time)
+    (author, context) = (transaction.author, transaction.context)
+    omittedCount = Int(transaction.leftOut ?? 0)
     var changes: [Change] = []
-    for change in json[.changes]?.array ?? [] {
-      guard let id = change[.id]?.string.flatMap({ WrappedID($0) }),
-        let kind = change[.change]?.string.flatMap(Change.Kind.init)
-      else {
+    for change in transaction.changes {
+      guard let id = WrappedID(change.id), let kind = Change.Kind(rawValue: change.kind) else {
         throw ClientError(code: .internalError, message: "\(token) has a change without an object")
       }
       var before: [String: WireValue] = [:]
-      for member in change[.before]?.members ?? [] {
+      for member in change.before {
         // A structure, as a composite has, is given as its JSON text.
         before[member.name] = WireValue(member.value) ?? .string(member.value.text)
       }
-      let properties = change[.properties]?.array?.compactMap(\.string) ?? []
-      changes.append(Change(id: id, kind: kind, properties: properties, before: before))
+      changes.append(
+        Change(id: id, kind: kind, properties: change.properties, before: before)
+      )
     }
     self.changes = changes
   }

@@ -1,3 +1,5 @@
+import JSON
+
 /// A condition on objects, in the predicate language of the protocol.
 ///
 /// Interpolated values are bound as arguments, so that no text can change the condition:
@@ -34,6 +36,11 @@ public struct FetchPredicate: Equatable, Sendable, ExpressibleByStringInterpolat
   public init(stringInterpolation: StringInterpolation) {
     format = stringInterpolation.format
     arguments = stringInterpolation.arguments
+  }
+
+  /// The arguments in the form of the protocol; nil for none.
+  var wireArguments: JSONValue? {
+    arguments.isEmpty ? nil : .array(arguments.map(\.json))
   }
 
   /// The parts of a literal.

@@ -66,24 +66,21 @@ extension FetchRequest where Value: ObjectValue {
   }
 
   /// The params of `fetch`.
-  var json: JSONValue {
-    var members: [JSONMember] = [JSONMember(.entity, .string(Value.entity))]
-    if let predicate {
-      members.append(JSONMember(.predicate, .string(predicate.format)))
-      if !predicate.arguments.isEmpty {
-        members.append(JSONMember(.arguments, .array(predicate.arguments.map(\.json))))
-      }
-    }
-    if !sort.isEmpty { members.append(JSONMember(.sort, .array(sort.map(JSONValue.string)))) }
-    if let sectionBy { members.append(JSONMember(.sectionBy, .string(sectionBy))) }
-    if let limit { members.append(JSONMember(.limit, .integer(Int64(limit)))) }
-    if offset > 0 { members.append(JSONMember(.offset, .integer(Int64(offset)))) }
-    if !includesSubentities { members.append(JSONMember(.subentities, false)) }
-    return .object(members + selection.members)
+  var call: FetchCall {
+    var call = FetchCall(entity: Value.entity)
+    call.predicate = predicate?.format
+    call.arguments = predicate?.wireArguments
+    call.sort = sort
+    call.sectionBy = sectionBy
+    call.limit = limit
+    call.offset = max(0, offset)
+    call.subentities = includesSubentities
+    call.select(selection)
+    return call
   }
 
   /// The params of `fetch`, as JSON text.
-  package var params: String { json.text }
+  package var params: String { call.json.text }
 
   /// The reason why the type cannot be fetched; nil for a type that can.
   package var typeMismatch: String? {

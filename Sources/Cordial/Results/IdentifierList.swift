@@ -1,5 +1,4 @@
 import CordialValues
-import JSON
 
 /// The IDs of a result, in their order.
 ///
@@ -17,18 +16,18 @@ struct IdentifierList: Sendable, Equatable {
   /// Reads the IDs of a result.
   ///
   /// - Throws: `ClientError` with a text that is not an ID.
-  init(_ json: [JSONValue]) throws(ClientError) {
-    guard let element = json.first else { return }
-    let first = try Self.identifier(element)
+  init(_ texts: [String]) throws(ClientError) {
+    guard let text = texts.first else { return }
+    let first = try Self.identifier(text)
     guard case .object = first.key else {
-      storage = .identifiers(try Self.identifiers(json))
+      storage = .identifiers(try Self.identifiers(texts))
       return
     }
     var numbers: [Int64] = []
-    numbers.reserveCapacity(json.count)
-    for element in json {
-      guard let number = Self.number(element, of: first.entity) else {
-        storage = .identifiers(try Self.identifiers(json))
+    numbers.reserveCapacity(texts.count)
+    for text in texts {
+      guard let number = Self.number(text, of: first.entity) else {
+        storage = .identifiers(try Self.identifiers(texts))
         return
       }
       numbers.append(number)
@@ -108,23 +107,22 @@ struct IdentifierList: Sendable, Equatable {
     elements = result
   }
 
-  private static func identifiers(_ json: [JSONValue]) throws(ClientError) -> [ObjectID] {
-    try json.map { element throws(ClientError) in try identifier(element) }
+  private static func identifiers(_ texts: [String]) throws(ClientError) -> [ObjectID] {
+    try texts.map { text throws(ClientError) in try identifier(text) }
   }
 
-  private static func identifier(_ json: JSONValue) throws(ClientError) -> ObjectID {
-    guard let text = json.string, let id = ObjectID(text) else {
+  private static func identifier(_ text: String) throws(ClientError) -> ObjectID {
+    guard let id = ObjectID(text) else {
       throw ClientError(
         code: .internalError,
-        message: "The service sent \(json.text) as the ID of an object"
+        message: "The service sent \"\(text.excerpt)\" as the ID of an object"
       )
     }
     return id
   }
 
   /// Returns the number of an ID that the store assigned to an object of an entity.
-  private static func number(_ json: JSONValue, of entity: String) -> Int64? {
-    guard let text = json.string else { return nil }
+  private static func number(_ text: String, of entity: String) -> Int64? {
     let bytes = text.utf8Span.span
     let name = entity.utf8Span.span
     let start = name.count + 2

@@ -44,7 +44,7 @@ final class ObjectPool<Value: BaseValue>: Sendable {
 
   private let state = Mutex(State())
   private let client: Client
-  private let selection: [JSONMember]
+  private let selection: TypeSelection
   /// The actor on which the values of the objects change; nil for the thread on which they arrive.
   ///
   /// An observer that reads on the actor misses no change: between its read and its registration
@@ -65,13 +65,13 @@ final class ObjectPool<Value: BaseValue>: Sendable {
   ///
   /// - Parameters:
   ///   - client: The client of the service.
-  ///   - selection: The member of a request that selects the values.
+  ///   - selection: What a request returns of each object.
   ///   - isolation: The actor on which the values of the objects change; nil for none.
   ///   - decode: Reads the value of an object.
   ///   - report: Called with each error.
   init(
     _ client: Client,
-    _ selection: [JSONMember],
+    _ selection: TypeSelection,
     on isolation: (any Actor)?,
     decode: @escaping @Sendable (JSONValue) throws(ValueMismatch) -> Value,
     report: @escaping @Sendable (ClientError) -> Void
@@ -184,31 +184,36 @@ final class ObjectPool<Value: BaseValue>: Sendable {
     case nil: break
     case .end(let number): client.core.unobserve(number)
     case .replace(let number, let ids, let since):
-      client.core.replace(number, with: params(ids), since: since)
+      client.core.replace(number, with: call(ids, since))
     case .begin(let number, let ids, let since):
-      client.core.observe(number, params(ids), since: since) { [weak self] event in
+      client.core.observe(number, call(ids, since)) { [weak self] event in
         self?.handle(event)
       }
     }
   }
 
-  private func params(_ ids: [ObjectID]) -> [JSONMember] {
-    [JSONMember(.ids, .array(ids.map { .string($0.description) }))] + selection
+  private func call(_ ids: [ObjectID], _ position: String?) -> ObserveCall {
+    let texts = ids.map(\.description)
+    var call = ObserveCall(.ids(texts, FetchCall(ids: texts, selection)))
+    call.since = position
+    return call
   }
 
   private func handle(_ event: SubscriptionEvent) {
-    switch event {
-    case .result(let result, _):
-      let objects = result[.objects]?.array ?? []
-      let values = read(objects)
-      let subscribed = state.withLock { state in
-        state.loaded = values
-        return state.subscribed
+    do throws(ClientError) {
+      switch event {
+      case .result(let json, _):
+        let values = read(try ObservedResult.read(json).objects ?? [])
+        let subscribed = state.withLock { state in
+          state.loaded = values
+          return state.subscribed
+        }
+        arrived(subscribed)
+      case .update(let json, _):
+        arrived((try ObservedDifference.read(json).objects ?? []).compactMap { apply($0) })
+      case .failure(let error): throw error
       }
-      arrived(subscribed)
-    case .update(let update, _):
-      arrived((update[.objects]?.array ?? []).compactMap { apply($0) })
-    case .failure(let error):
+    } catch {
       // The next request of objects makes another subscription.
       let number = state.withLock { state in
         state.subscribed = []
@@ -226,9 +231,9 @@ final class ObjectPool<Value: BaseValue>: Sendable {
   }
 
   /// Takes a change of an object, and returns the object's ID.
-  private func apply(_ change: JSONValue) -> ObjectID? {
-    guard let id = change[.id]?.string.flatMap({ ObjectID($0) }) else { return nil }
-    let loaded = change[.object].flatMap { $0.isNull ? nil : read($0) }
+  private func apply(_ change: ObservedDifference.ObjectChange) -> ObjectID? {
+    guard let id = ObjectID(change.id) else { return nil }
+    let loaded = change.object.flatMap { $0.isNull ? nil : read($0) }
     state.withLock { $0.loaded[id] = loaded }
     return id
   }

@@ -11,10 +11,10 @@ public struct ObjectSource<Value: BaseValue>: Sendable {
   private let prepare: @Sendable (FetchRequest<Value>) throws(ClientError) -> PreparedRequest
   private let check: @Sendable (WrappedID) throws(ClientError) -> Void
 
-  /// A request for the type's entity, and the member that selects the type's properties.
+  /// A request for the type's entity, and what it returns of each object.
   private struct PreparedRequest {
-    let fetch: JSONValue
-    let selection: [JSONMember]
+    let fetch: FetchCall
+    let selection: TypeSelection
   }
 
   /// The number of objects that a result has with its first response.
@@ -26,13 +26,13 @@ public struct ObjectSource<Value: BaseValue>: Sendable {
     prepare = { request throws(ClientError) in
       let selection = request.selection
       try client.core.check(Value.self, selection)
-      return PreparedRequest(fetch: request.json, selection: selection.members)
+      return PreparedRequest(fetch: request.call, selection: selection)
     }
     check = { id throws(ClientError) in
       try client.core.check(Value.self)
       try client.core.check(id, of: Value.self)
     }
-    let selection = TypeSelection.of(Value.self).members
+    let selection = TypeSelection.of(Value.self)
     singles = SinglePools { [decode] isolation in
       ObjectPool(client, selection, on: isolation, decode: decode) { _ in }
     }
@@ -63,12 +63,11 @@ public struct ObjectSource<Value: BaseValue>: Sendable {
       port.fail($0)
     }
     let sequence = ResultSequence(pool, port)
-    let params: [JSONMember] = [
-      JSONMember(.fetch, prepared.fetch), JSONMember(.mode, "ids"),
-      JSONMember(.first, .integer(Int64(Self.firstCount))),
-    ]
+    var call = ObserveCall(.fetch(prepared.fetch))
+    call.mode = .ids
+    call.first = Self.firstCount
     let number = client.core.reserveSubscription()
-    client.core.observe(number, params) { sequence.handle($0) }
+    client.core.observe(number, call) { sequence.handle($0) }
     port.whenClosed { [client] in client.core.unobserve(number) }
   }
 }
@@ -115,23 +114,25 @@ private final class ResultSequence<Value: BaseValue>: Sendable {
   func handle(_ event: SubscriptionEvent) {
     do throws(ClientError) {
       switch event {
-      case .result(let result, let token):
-        let list = try IdentifierList(result[.ids]?.array ?? [])
-        let sections = try ResultSection.list(result[.sections] ?? .null, count: list.count)
+      case .result(let json, let token):
+        let result = try ObservedResult.read(json)
+        let list = try IdentifierList(result.ids ?? [])
+        let sections = try ResultSection.list(result.sections ?? [], count: list.count)
         rows.withLock { $0 = (list, sections) }
         // The objects are readable before the rows are shown.
-        pool.begin(list, first: result[.objects]?.array ?? [], at: token)
+        pool.begin(list, first: result.objects ?? [], at: token)
         port.set(ResultRows(.identifiers(list, pool, recent), sections: sections))
-      case .update(let update, _):
-        let removed = (update[.remove]?.array ?? []).map { Int($0[.offset]?.integer ?? -1) }
+      case .update(let json, _):
+        let update = try ObservedDifference.read(json)
+        let removed = (update.removed ?? []).map { Int($0.offset) }
         var inserted: [(offset: Int, id: ObjectID)] = []
-        for row in update[.insert]?.array ?? [] {
-          guard let id = row[.id]?.string.flatMap({ ObjectID($0) }) else {
+        for row in update.inserted ?? [] {
+          guard let id = ObjectID(row.id) else {
             throw ClientError(code: .internalError, message: "An inserted row has no ID")
           }
-          inserted.append((Int(row[.offset]?.integer ?? -1), id))
+          inserted.append((Int(row.offset), id))
         }
-        let changedSections = update[.sections]
+        let changedSections = update.sections
         guard !removed.isEmpty || !inserted.isEmpty || changedSections != nil else { return }
         // The list is taken out, so that it is changed in place.
         var (list, sections) = rows.withLock { rows in

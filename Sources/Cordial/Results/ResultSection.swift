@@ -1,6 +1,5 @@
 import CordialProtocol
 public import CordialValues
-import JSON
 
 /// A section of a result: neighbouring rows with the same value of the request's `sectionBy`.
 public struct ResultSection: Hashable, Sendable {
@@ -29,18 +28,20 @@ public struct ResultSection: Hashable, Sendable {
     }
   }
 
-  /// Reads the member `sections` of a result.
+  /// Reads the sections of a result.
   ///
   /// - Throws: `ClientError` for sections that do not divide the rows.
-  static func list(_ json: JSONValue, count: Int) throws(ClientError) -> [ResultSection] {
+  static func list(
+    _ elements: [FetchCall.Section],
+    count: Int
+  ) throws(ClientError) -> [ResultSection] {
     var sections: [ResultSection] = []
-    for element in json.array ?? [] {
+    for element in elements {
       let offset = sections.last?.range.upperBound ?? 0
-      guard let name = element[.name].flatMap({ WireValue($0) }),
-        element[.offset]?.integer == Int64(offset), let length = element[.count]?.integer,
-        length >= 0, length <= Int64(count - offset)
+      guard let name = WireValue(element.name), element.offset == Int64(offset),
+        element.count >= 0, element.count <= Int64(count - offset)
       else { throw Self.malformed }
-      sections.append(ResultSection(name: name, range: offset..<offset + Int(length)))
+      sections.append(ResultSection(name: name, range: offset..<offset + Int(element.count)))
     }
     guard sections.isEmpty || sections.last?.range.upperBound == count else {
       throw Self.malformed

@@ -1,6 +1,5 @@
 import CordialProtocol
 import CordialValues
-import JSON
 
 extension Client {
   /// Saves changes as one transaction.
@@ -23,12 +22,12 @@ extension Client {
     author: String? = nil,
     isDurable: Bool = true
   ) async throws(ClientError) -> SaveResult {
-    var params = try changes.params()
-    params.append(JSONMember(.mergePolicy, .string(mergePolicy.rawValue)))
-    params.append(JSONMember(.transaction, .string("\(UUIDValue.next())")))
-    if let author { params.append(JSONMember(.author, .string(author))) }
-    if !isDurable { params.append(JSONMember(.durability, "normal")) }
-    return try SaveResult(try await core.callRepeating(.save, .object(params)))
+    var call = try changes.call()
+    call.mergePolicy = mergePolicy.rawValue
+    call.transaction = "\(UUIDValue.next())"
+    call.author = author
+    call.isDurable = isDurable
+    return SaveResult(try await core.callRepeating(call))
   }
 
   /// Reverts the newest saves of an author.
@@ -43,7 +42,8 @@ extension Client {
     author: String? = nil,
     mergePolicy: MergePolicy = .error
   ) async throws(ClientError) -> Int {
-    try await revert(.undo, author, mergePolicy)
+    let result = try await core.callRepeating(UndoCall(Self.revert(author, mergePolicy)))
+    return Int(result.undone)
   }
 
   /// Applies again what an author has undone last.
@@ -58,21 +58,16 @@ extension Client {
     author: String? = nil,
     mergePolicy: MergePolicy = .error
   ) async throws(ClientError) -> Int {
-    try await revert(.redo, author, mergePolicy)
+    let result = try await core.callRepeating(RedoCall(Self.revert(author, mergePolicy)))
+    return Int(result.undone)
   }
 
-  private func revert(
-    _ method: MethodName,
-    _ author: String?,
-    _ mergePolicy: MergePolicy
-  ) async throws(ClientError) -> Int {
-    var params = [
-      JSONMember(.mergePolicy, .string(mergePolicy.rawValue)),
-      JSONMember(.transaction, .string("\(UUIDValue.next())")),
-    ]
-    if let author { params.append(JSONMember(.author, .string(author))) }
-    let result = try await core.callRepeating(method, .object(params))
-    return Int(result[.undone]?.integer ?? 0)
+  private static func revert(_ author: String?, _ mergePolicy: MergePolicy) -> RevertParams {
+    var params = RevertParams()
+    params.author = author
+    params.mergePolicy = mergePolicy.rawValue
+    params.transaction = "\(UUIDValue.next())"
+    return params
   }
 }
 
@@ -81,17 +76,16 @@ extension ClientCore {
   private static let repetitions = (max: 20, longestMilliseconds: 2000)
 
   /// Calls a method whose params have a `transaction`, again where the response was lost.
-  func callRepeating(
-    _ method: MethodName,
-    _ params: JSONValue
-  ) async throws(ClientError) -> JSONValue {
+  func callRepeating<Params: Call>(
+    _ call: Params
+  ) async throws(ClientError) -> Params.Result {
     guard connectionState == .connected else {
       throw ClientError(code: .connectionEnded, message: "The client is not connected")
     }
     var milliseconds = 20
     for repetition in 0... {
       do throws(ClientError) {
-        return try await call(method, params)
+        return try await self.call(call)
       } catch {
         guard error.code == .connectionEnded, repetition < Self.repetitions.max,
           connectionState != .closed, !Task.isCancelled

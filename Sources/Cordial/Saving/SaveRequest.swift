@@ -24,16 +24,14 @@ public enum MergePolicy: String, Sendable, CaseIterable {
 ///     changes.delete(old.id)
 ///     try await client.save(changes)
 public struct SaveRequest: Sendable {
-  private var inserts: [JSONValue] = []
-  private var updates: [JSONValue] = []
-  private var deletes: [JSONValue] = []
+  private var changes = SaveCall()
   private var failure: ClientError?
 
   /// Creates a request without changes.
   public init() {}
 
   /// Whether the request has no changes.
-  public var isEmpty: Bool { inserts.isEmpty && updates.isEmpty && deletes.isEmpty }
+  public var isEmpty: Bool { changes.count == 0 }
 
   /// Inserts an object.
   ///
@@ -66,7 +64,7 @@ public struct SaveRequest: Sendable {
       )
     }
     let values = try StoredProperties(of: value).members
-    inserts.append(.object([.id: .string(id), .values: .object(values)]))
+    changes.inserts.append(SaveCall.Insert(id: id, values: values))
   }
 
   /// Changes the properties of an object in which two values differ.
@@ -95,10 +93,8 @@ public struct SaveRequest: Sendable {
     let base = try StoredProperties(of: value)
     let values = try StoredProperties(of: changed).changes(since: base, object: id)
     guard !values.isEmpty else { return }
-    var update = [JSONMember(.id, .string(id))]
-    if let version, version > 0 { update.append(JSONMember(.version, .integer(version))) }
-    update.append(JSONMember(.values, .object(values)))
-    updates.append(.object(update))
+    let known = version.flatMap { $0 > 0 ? $0 : nil }
+    changes.updates.append(SaveCall.Update(id: id, version: known, values: values))
   }
 
   /// Deletes an object.
@@ -108,18 +104,16 @@ public struct SaveRequest: Sendable {
   ///   - version: The version that the client has; nil deletes whatever the store has.
   public mutating func delete(_ id: WrappedID, version: Int64? = nil) {
     do throws(ClientError) {
-      let text = JSONValue.string(try id.wireText())
-      deletes.append(version.map { .object([.id: text, .version: .integer($0)]) } ?? text)
+      changes.deletes.append(SaveCall.Delete(id: try id.wireText(), version: version))
     } catch {
       failure = error
     }
   }
 
   /// The params of `save` that the changes make.
-  func params() throws(ClientError) -> [JSONMember] {
+  func call() throws(ClientError) -> SaveCall {
     if let failure { throw failure }
-    let lists = [("insert", inserts), ("update", updates), ("delete", deletes)]
-    return lists.filter { !$0.1.isEmpty }.map { JSONMember($0.0, .array($0.1)) }
+    return changes
   }
 }
 

@@ -14,23 +14,20 @@ public struct SaveResult: Sendable, Equatable {
   let stored: [WrappedID: [JSONMember]]
 
   /// Reads the result of `save`.
-  init(_ result: JSONValue) throws(ClientError) {
-    guard let token = result[.token]?.string else {
-      throw ClientError(code: .valueMismatch, message: "The result of save has no token")
-    }
-    self.token = token
+  init(_ result: SaveCall.Result) {
+    token = result.token
     var ids: [WrappedID: WrappedID] = [:]
-    for member in result[.ids]?.members ?? [] {
+    for member in result.ids {
       guard let temporary = WrappedID(member.name), let text = member.value.string,
         let id = WrappedID(text)
       else { continue }
       ids[temporary] = id
     }
     var (versions, stored): ([WrappedID: Int64], [WrappedID: [JSONMember]]) = ([:], [:])
-    for object in result[.objects]?.array ?? [] {
-      guard let id = object[.id]?.string.flatMap({ WrappedID($0) }) else { continue }
-      versions[id] = object[.version]?.integer
-      stored[id] = object[.values]?.members
+    for object in result.objects {
+      guard let id = object.id.flatMap({ WrappedID($0) }) else { continue }
+      versions[id] = object.version
+      stored[id] = object.values
     }
     (self.ids, self.versions, self.stored) = (ids, versions, stored)
   }

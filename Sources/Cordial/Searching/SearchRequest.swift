@@ -1,5 +1,4 @@
 import CordialProtocol
-import JSON
 
 /// A request for the objects that a person's text finds.
 ///
@@ -63,24 +62,17 @@ public struct SearchRequest: Equatable, Sendable {
   }
 
   /// The params of `search`.
-  var members: [JSONMember] {
-    var members: [JSONMember] = [
-      JSONMember(.query, .string(query)), JSONMember(.limit, .integer(Int64(limit))),
-    ]
-    if let entities {
-      members.append(JSONMember(.entities, .array(entities.map(JSONValue.string))))
-    }
-    if let predicate {
-      members.append(JSONMember(.predicate, .string(predicate.format)))
-      if !predicate.arguments.isEmpty {
-        members.append(JSONMember(.arguments, .array(predicate.arguments.map(\.json))))
-      }
-    }
-    if isPrefix { members.append(JSONMember(.prefix, true)) }
-    if isFuzzy { members.append(JSONMember(.fuzzy, true)) }
-    if hasReadings { members.append(JSONMember(.readings, true)) }
-    if offset > 0 { members.append(JSONMember(.offset, .integer(Int64(offset)))) }
-    if let at { members.append(JSONMember(.at, .string(at))) }
-    return members
+  var call: SearchCall {
+    var call = SearchCall(query: query)
+    call.entities = entities
+    call.predicate = predicate?.format
+    call.arguments = predicate?.wireArguments
+    call.isPrefix = isPrefix
+    call.isFuzzy = isFuzzy
+    call.hasReadings = hasReadings
+    call.limit = limit
+    call.offset = max(0, offset)
+    call.at = at
+    return call
   }
 }

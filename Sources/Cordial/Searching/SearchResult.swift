@@ -13,16 +13,14 @@ public struct SearchHit: Sendable, Equatable {
   /// The places of the query's words in each text, in UTF-16 code units, ascending.
   public let highlights: [String: [Range<Int>]]
 
-  init(_ json: JSONValue) throws(ClientError) {
-    guard let id = json[.id]?.string.flatMap({ WrappedID($0) }),
-      let score = json[.score].flatMap({ WireValue($0) }).flatMap({ Double(wireValue: $0) })
-    else {
+  init(_ hit: SearchCall.Hit) throws(ClientError) {
+    guard let id = WrappedID(hit.id) else {
       throw ClientError(code: .internalError, message: "A hit of a search has no object")
     }
-    (self.id, self.score) = (id, score)
-    title = json[.title]?.string
+    self.id = id
+    (score, title) = (hit.score, hit.title)
     var highlights: [String: [Range<Int>]] = [:]
-    for member in json[.highlights]?.members ?? [] {
+    for member in hit.highlights ?? [] {
       highlights[member.name] = (member.value.array ?? []).compactMap { range in
         guard let bounds = range.array?.compactMap(\.integer), bounds.count == 2,
           bounds[0] <= bounds[1]
@@ -49,18 +47,18 @@ public struct SearchResult: Sendable, Equatable {
   /// Without a hit: the nearest words of the index to words of `missing`.
   public let instead: [String: [String]]
 
-  init(_ json: JSONValue) throws(ClientError) {
-    guard let token = json[.token]?.string, let total = json[.total]?.integer else {
+  init(_ result: SearchCall.Result) throws(ClientError) {
+    guard let token = result.token, let total = result.total else {
       throw ClientError(code: .internalError, message: "The result of a search has no total")
     }
     (self.token, self.total) = (token, Int(total))
-    totalIsAtLeast = json[.totalIsAtLeast] == true
+    totalIsAtLeast = result.totalIsAtLeast
     var hits: [SearchHit] = []
-    for hit in json[.hits]?.array ?? [] { hits.append(try SearchHit(hit)) }
+    for hit in result.hits { hits.append(try SearchHit(hit)) }
     self.hits = hits
-    missing = (json[.missing]?.array ?? []).compactMap(\.string)
+    missing = result.missing ?? []
     var instead: [String: [String]] = [:]
-    for member in json[.instead]?.members ?? [] {
+    for member in result.instead ?? [] {
       instead[member.name] = (member.value.array ?? []).compactMap(\.string)
     }
     self.instead = instead
@@ -74,8 +72,9 @@ extension Client {
   /// - Returns: The hits, with the places of the query's words.
   /// - Throws: `ClientError`; `unknownEntity` for an entity that the model does not have.
   public func search(_ request: SearchRequest) async throws(ClientError) -> SearchResult {
-    let params = request.members + [JSONMember(.highlight, true)]
-    return try SearchResult(try await core.call(.search, .object(params)))
+    var call = request.call
+    call.highlights = true
+    return try SearchResult(try await core.call(call))
   }
 
   /// Finds the objects that a person's text means, as values.
@@ -100,11 +99,13 @@ extension Client {
     }
     var request = request
     request.entities = [type.entity]
-    let result = try await core.call(.search, .object(request.members + selection.members))
+    var call = request.call
+    call.select = selection.select
+    let result = try await core.call(call)
     var values: [Value] = []
-    for hit in result[.hits]?.array ?? [] {
+    for hit in result.hits {
       // An object that was deleted meanwhile has no value.
-      guard let object = hit[.object], !object.isNull else { continue }
+      guard let object = hit.object, !object.isNull else { continue }
       do throws(ValueMismatch) {
         values.append(try ValueDecoder.decode(type, from: object))
       } catch {
@@ -127,13 +128,9 @@ extension Client {
     entities: [String]? = nil,
     limit: Int = 10
   ) async throws(ClientError) -> [String] {
-    var params = [
-      JSONMember(.query, .string(query)), JSONMember(.limit, .integer(Int64(limit))),
-    ]
-    if let entities {
-      params.append(JSONMember(.entities, .array(entities.map(JSONValue.string))))
-    }
-    let result = try await core.call(.suggest, .object(params))
-    return (result[.suggestions]?.array ?? []).compactMap { $0[.text]?.string }
+    var call = SuggestCall(query: query)
+    call.entities = entities
+    call.limit = limit
+    return try await core.call(call).suggestions.map(\.text)
   }
 }

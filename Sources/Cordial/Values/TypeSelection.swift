@@ -1,5 +1,4 @@
 import CordialProtocol
-import JSON
 
 /// What the service returns of each object, so that a type can be decoded.
 enum TypeSelection: Equatable, Sendable {
@@ -37,14 +36,30 @@ enum TypeSelection: Equatable, Sendable {
     }
   }
 
-  var members: [JSONMember] {
-    switch self {
-    case .projection(let name): return [JSONMember(.value, .string(name))]
-    case .invalid: return []
-    case .paths(let paths):
-      let sorted = paths.sorted { $0.key < $1.key }
-      let members = sorted.map { JSONMember($0.key, .string($0.value)) }
-      return [JSONMember(.select, .object(members))]
+  /// The selected properties, ordered by their names in the type; nil for one of the model's
+  /// values, and for a type that cannot be decoded.
+  var select: [FetchCall.Selection]? {
+    guard case .paths(let paths) = self else { return nil }
+    return paths.sorted { $0.key < $1.key }.map {
+      FetchCall.Selection(name: $0.key, path: $0.value)
     }
+  }
+}
+
+extension FetchCall {
+  /// Creates a fetch of objects by their IDs.
+  ///
+  /// - Parameters:
+  ///   - ids: The IDs.
+  ///   - selection: What is returned of each object.
+  init(ids: [String], _ selection: TypeSelection) {
+    self.init(ids: ids)
+    select(selection)
+  }
+
+  /// Sets what is returned of each object.
+  mutating func select(_ selection: TypeSelection) {
+    select = selection.select
+    if case .projection(let name) = selection { value = name }
   }
 }

@@ -68,12 +68,23 @@ package final class ClientConnection: Sendable {
   /// The link; nil before the client is connected and after the connection has ended.
   package var link: (any ClientLink)? { state.withLock { $0.link } }
 
-  /// Calls a method of the protocol, as the function below does with a name.
-  package func call(
-    _ method: MethodName,
-    _ params: JSONValue
-  ) async throws(ClientError) -> JSONValue {
-    try await call(method.rawValue, params)
+  /// Calls a method of the protocol.
+  ///
+  /// - Parameter call: The params.
+  /// - Returns: The result.
+  /// - Throws: `ClientError`, as the function that names the method; `internalError` for a result
+  ///   that lacks a member.
+  package func call<Params: Call>(_ call: Params) async throws(ClientError) -> Params.Result {
+    try .read(try await reply(to: call))
+  }
+
+  /// Calls a method of the protocol.
+  ///
+  /// - Parameter call: The params.
+  /// - Returns: The result as it was sent, which may have members that this library does not know.
+  /// - Throws: `ClientError`, as the function that names the method.
+  package func reply<Params: Call>(to call: Params) async throws(ClientError) -> JSONValue {
+    try await self.call(Params.name.rawValue, call.json)
   }
 
   /// Calls a method.
@@ -103,10 +114,24 @@ package final class ClientConnection: Sendable {
   /// Sends a request.
   ///
   /// - Parameters:
-  ///   - method: The method.
-  ///   - params: The method's params.
+  ///   - call: The params.
   ///   - completion: Called once: on the link's thread in the order of the messages, or at once
   ///     where the connection has ended.
+  /// - Returns: The ID of the request, by which it can be cancelled.
+  @discardableResult
+  package func start<Params: Call>(
+    _ call: Params,
+    _ completion: @escaping @Sendable (Outcome) -> Void
+  ) -> Int64 {
+    start(Params.name, call.json, completion)
+  }
+
+  /// Sends a request with params that this program did not make, which the service checks.
+  ///
+  /// - Parameters:
+  ///   - method: The method.
+  ///   - params: The params.
+  ///   - completion: Called once, as that of the function without a method.
   /// - Returns: The ID of the request, by which it can be cancelled.
   @discardableResult
   package func start(

@@ -63,23 +63,23 @@ final class ClientCore: Sendable {
     }
     let connection = ClientConnection(
       notified: { [weak self] method, params in
-        if method == "changes" { self?.changed(params) }
+        if method == ChangesNotification.name.rawValue { self?.changed(params, number) }
       },
       whenEnded: { [weak self] in self?.connectionEnded(number) }
     )
     set(.connecting)
     try await connect(connection)
     let schema = try await Self.handshake(connection)
-    let calls = state.withLock { state -> [ClientSubscriptions.Call]? in
+    let requests = state.withLock { state -> [ClientSubscriptions.Request]? in
       guard state.phase != .closed else { return nil }
       state.connection = connection
       state.schema = schema
       return state.subscriptions.reconnect()
     }
-    guard let calls else { return connection.close() }
+    guard let requests else { return connection.close() }
     set(.connected)
     logger?.debug("Connected", metadata: ["attempt": "\(number)"])
-    for call in calls { send(call, on: connection) }
+    for request in requests { send(request, on: connection) }
     if connection.hasEnded { connectionEnded(number) }
   }
 
@@ -161,7 +161,8 @@ final class ClientCore: Sendable {
   private static func handshake(
     _ connection: ClientConnection
   ) async throws(ClientError) -> ModelSchema? {
-    let service = try await connection.call(.initialize, [:])
+    // A service of another version may have another result.
+    let service = try await connection.reply(to: InitializeCall())
     let version = service[.capabilities]?[.cordial]?[.protocolVersion]?.integer
     guard version == protocolVersion else {
       connection.close()
@@ -172,7 +173,7 @@ final class ClientCore: Sendable {
       )
     }
     do throws(ClientError) {
-      return ModelSchema(try await connection.call(.model, [:]))
+      return ModelSchema(try await connection.call(ModelCall()).json)
     } catch {
       // The requests themselves are then checked by the service.
       if error.code == .connectionEnded { throw error }
@@ -221,11 +222,11 @@ final class ClientCore: Sendable {
 
   // MARK: Calls
 
-  func call(_ method: MethodName, _ params: JSONValue) async throws(ClientError) -> JSONValue {
+  func call<Params: Call>(_ call: Params) async throws(ClientError) -> Params.Result {
     guard let connection = state.withLock({ $0.connection }) else {
       throw ClientError(code: .connectionEnded, message: "The client is not connected")
     }
-    return try await connection.call(method, params)
+    return try await connection.call(call)
   }
 
   // MARK: Subscriptions
@@ -237,27 +238,26 @@ final class ClientCore: Sendable {
   ///
   /// - Parameters:
   ///   - number: A number that `reserveSubscription` returned.
-  ///   - params: The params of `observe`, without `key` and `since`.
-  ///   - position: The position of a result of this request that the client has; nil for none.
+  ///   - call: The params of `observe`, whose `since` is the position of a result of this request
+  ///     that the client has; the subscription names its `key`.
   ///   - handler: Called with every event, in their order; it must not wait.
   func observe(
     _ number: Int,
-    _ params: [JSONMember],
-    since position: String? = nil,
+    _ call: ObserveCall,
     _ handler: @escaping ClientSubscriptions.Handler
   ) {
-    let (call, connection) = state.withLock { state in
-      (state.subscriptions.add(number, params, since: position, handler), state.connection)
+    let (request, connection) = state.withLock { state in
+      (state.subscriptions.add(number, call, handler), state.connection)
     }
-    if let connection { send(call, on: connection) }
+    if let connection { send(request, on: connection) }
   }
 
   /// Observes another request with a subscription.
-  func replace(_ number: Int, with params: [JSONMember], since position: String? = nil) {
-    let (call, connection) = state.withLock { state in
-      (state.subscriptions.replace(number, with: params, since: position), state.connection)
+  func replace(_ number: Int, with call: ObserveCall) {
+    let (request, connection) = state.withLock { state in
+      (state.subscriptions.replace(number, with: call), state.connection)
     }
-    if let call, let connection { send(call, on: connection) }
+    if let request, let connection { send(request, on: connection) }
   }
 
   /// Ends a subscription.
@@ -270,24 +270,33 @@ final class ClientCore: Sendable {
 
   private static func unobserve(_ name: String, on connection: ClientConnection) {
     // The subscription also ends with the connection, so that no failure matters.
-    connection.start(.unobserve, .object([.subscription: .string(name)])) { _ in }
+    connection.start(UnobserveCall(subscription: name)) { _ in }
   }
 
-  private func send(_ call: ClientSubscriptions.Call, on connection: ClientConnection) {
-    connection.start(.observe, call.params) { [weak self] outcome in
+  private func send(_ request: ClientSubscriptions.Request, on connection: ClientConnection) {
+    connection.start(request.call) { [weak self] outcome in
       guard let self else { return }
       let (delivery, unwanted) = state.withLock { state in
         // A response of an earlier connection names no subscription of the current one.
         state.connection === connection
-          ? state.subscriptions.handle(outcome, to: call) : (nil, nil)
+          ? state.subscriptions.handle(outcome, to: request) : (nil, nil)
       }
       if let unwanted { Self.unobserve(unwanted, on: connection) }
       if let delivery { delivery.handler(delivery.event) }
     }
   }
 
-  private func changed(_ params: JSONValue) {
-    let deliveries = state.withLock { $0.subscriptions.handle(changes: params) }
+  private func changed(_ params: JSONValue, _ attempt: Int) {
+    let changes: ChangesNotification
+    do throws(ClientError) {
+      changes = try .read(params)
+    } catch {
+      // Results without these changes would be wrong; the next connection resumes them.
+      logger?.error("The changes cannot be read", metadata: ["error": "\(error)"])
+      state.withLock { $0.attempts == attempt ? $0.connection : nil }?.close()
+      return
+    }
+    let deliveries = state.withLock { $0.subscriptions.handle(changes) }
     for delivery in deliveries { delivery.handler(delivery.event) }
   }
 }

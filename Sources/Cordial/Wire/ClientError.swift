@@ -98,6 +98,14 @@ public struct ClientError: Error, Equatable, Sendable, CustomStringConvertible {
     self.data = data
   }
 
+  init(_ error: RPCError) {
+    self.init(
+      code: Code(rawValue: error.code),
+      message: error.message,
+      data: error.data ?? .null
+    )
+  }
+
   init(_ mismatch: ValueMismatch) {
     self.init(code: .valueMismatch, message: mismatch.description)
   }
@@ -107,4 +115,17 @@ public struct ClientError: Error, Equatable, Sendable, CustomStringConvertible {
 
   /// The message, and the hint if there is one.
   public var description: String { hint.map { "\(message) (\($0))" } ?? message }
+}
+
+extension WireObject {
+  /// Reads an object that the service sent.
+  ///
+  /// - Throws: `ClientError` with the code `internalError` for an object that lacks a member.
+  static func read(_ json: JSONValue) throws(ClientError) -> Self {
+    do throws(RPCError) {
+      return try Self(json)
+    } catch {
+      throw ClientError(error)
+    }
+  }
 }

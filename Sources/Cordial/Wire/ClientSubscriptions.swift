@@ -1,4 +1,4 @@
-import CordialProtocol
+package import CordialProtocol
 package import JSON
 
 /// What the service reports about one subscription.
@@ -18,10 +18,10 @@ package struct ClientSubscriptions {
   package typealias Handler = @Sendable (SubscriptionEvent) -> Void
 
   /// A request to observe, with what identifies its response.
-  package struct Call: Sendable {
+  package struct Request: Sendable {
     package let number: Int
     let version: Int
-    package let params: JSONValue
+    package let call: ObserveCall
   }
 
   /// A handler with the event that it has to be called with.
@@ -31,24 +31,20 @@ package struct ClientSubscriptions {
   }
 
   private struct Entry {
-    var params: [JSONMember]
+    /// The params, with the position from which the client's result can be resumed.
+    ///
+    /// Before the first result, there is none. A search has the position of the index.
+    var call: ObserveCall
     var handler: Handler
     /// The number of requests that were made for the subscription; responses to others are late.
     var version = 0
     /// The name in the current connection; nil before the response.
     var name: String?
-    /// The position from which the client's result can be resumed; nil before the first one.
-    ///
-    /// A search has that of the index.
-    var position: String?
-
-    /// Whether a search is observed.
-    var isSearch: Bool { params.contains { $0.isOne(of: .search) } }
 
     /// Takes the position that a result or an update has.
     mutating func move(to token: String, _ content: JSONValue?) {
-      guard isSearch else { return position = token }
-      position = (content?[.index] ?? content?[.token])?.string ?? position
+      guard call.isSearch else { return call.since = token }
+      call.since = (content?[.index] ?? content?[.token])?.string ?? call.since
     }
   }
 
@@ -56,7 +52,7 @@ package struct ClientSubscriptions {
   private var numbers: [String: Int] = [:]
   private var nextNumber = 1
   /// The parts of an update that is not complete, by subscription.
-  private var parts: [(name: String, update: JSONValue)] = []
+  private var parts: [ChangesNotification.Update] = []
 
   package init() {}
 
@@ -70,35 +66,29 @@ package struct ClientSubscriptions {
   ///
   /// - Parameters:
   ///   - number: A number that `reserve` returned.
-  ///   - params: The params of `observe`, without `key` and `since`.
-  ///   - position: The position of a result of this request that the client has; nil for none.
+  ///   - call: The params of `observe`, whose `since` is the position of a result of this request
+  ///     that the client has.
   ///   - handler: Called with every event, in their order.
   /// - Returns: The request.
   package mutating func add(
     _ number: Int,
-    _ params: [JSONMember],
-    since position: String?,
+    _ call: ObserveCall,
     _ handler: @escaping Handler
-  ) -> Call {
-    let entry = Entry(params: params, handler: handler, position: position)
+  ) -> Request {
+    let entry = Entry(call: Self.named(call, number), handler: handler)
     entries[number] = entry
-    return Self.call(number, entry)
+    return Self.request(number, entry)
   }
 
   /// Replaces the request of a subscription.
   ///
   /// - Returns: The request; nil for a subscription that was removed.
-  package mutating func replace(
-    _ number: Int,
-    with params: [JSONMember],
-    since position: String?
-  ) -> Call? {
+  package mutating func replace(_ number: Int, with call: ObserveCall) -> Request? {
     guard var entry = entries[number] else { return nil }
-    entry.params = params
-    entry.position = position
+    entry.call = Self.named(call, number)
     entry.version += 1
     entries[number] = entry
-    return Self.call(number, entry)
+    return Self.request(number, entry)
   }
 
   /// Removes a subscription.
@@ -113,20 +103,24 @@ package struct ClientSubscriptions {
   }
 
   /// Returns the requests that resume all subscriptions in a new connection.
-  package mutating func reconnect() -> [Call] {
+  package mutating func reconnect() -> [Request] {
     numbers = [:]
     parts = []
     return entries.keys.sorted().compactMap { number in
       entries[number]?.name = nil
       entries[number]?.version += 1
-      return entries[number].map { Self.call(number, $0) }
+      return entries[number].map { Self.request(number, $0) }
     }
   }
 
-  private static func call(_ number: Int, _ entry: Entry) -> Call {
-    var params = entry.params + [JSONMember(.key, .string("\(number)"))]
-    if let position = entry.position { params.append(JSONMember(.since, .string(position))) }
-    return Call(number: number, version: entry.version, params: .object(params))
+  private static func named(_ call: ObserveCall, _ number: Int) -> ObserveCall {
+    var call = call
+    call.key = "\(number)"
+    return call
+  }
+
+  private static func request(_ number: Int, _ entry: Entry) -> Request {
+    Request(number: number, version: entry.version, call: entry.call)
   }
 
   /// Handles the response to a request.
@@ -134,90 +128,72 @@ package struct ClientSubscriptions {
   /// - Returns: The delivery, and the name of a subscription that is not wanted any more.
   package mutating func handle(
     _ outcome: ClientConnection.Outcome,
-    to call: Call
+    to request: Request
   ) -> (delivery: Delivery?, unwanted: String?) {
-    switch outcome {
-    case .failure(let error):
-      guard let entry = entries[call.number], entry.version == call.version else {
-        return (nil, nil)
+    let number = request.number
+    do throws(ClientError) {
+      let response = try ObserveCall.Result.read(try outcome.get())
+      let name = response.subscription
+      guard let entry = entries[number] else { return (nil, name) }
+      entries[number]?.name = name
+      numbers[name] = number
+      guard entry.version == request.version else { return (nil, nil) }
+      entries[number]?.move(to: response.token, response.result ?? response.update)
+      let event: SubscriptionEvent =
+        if let result = response.result {
+          .result(result, token: response.token)
+        } else {
+          .update(response.update ?? [:], token: response.token)
+        }
+      return (Delivery(handler: entry.handler, event: event), nil)
+    } catch {
+      // A response that cannot be read may have made a subscription all the same.
+      let unwanted: String? =
+        if case .success(let response) = outcome { response[.subscription]?.string } else { nil }
+      guard let entry = entries[number], entry.version == request.version else {
+        return (nil, unwanted)
       }
       // The next connection observes again.
       if error.code == .connectionEnded { return (nil, nil) }
       if let name = entry.name { numbers[name] = nil }
-      entries[call.number]?.name = nil
-      return (Delivery(handler: entry.handler, event: .failure(error)), nil)
-    case .success(let response):
-      guard let name = response[.subscription]?.string, let token = response[.token]?.string
-      else { return (nil, nil) }
-      guard let entry = entries[call.number] else { return (nil, name) }
-      entries[call.number]?.name = name
-      numbers[name] = call.number
-      guard entry.version == call.version else { return (nil, nil) }
-      entries[call.number]?.move(to: token, response[.result] ?? response[.update])
-      let event: SubscriptionEvent =
-        if let result = response[.result] {
-          .result(result, token: token)
-        } else {
-          .update(response[.update] ?? .object([]), token: token)
-        }
-      return (Delivery(handler: entry.handler, event: event), nil)
+      entries[number]?.name = nil
+      return (Delivery(handler: entry.handler, event: .failure(error)), unwanted)
     }
   }
 
   /// Handles a `changes` notification, or one part of it.
   ///
   /// - Returns: The deliveries in the order of the updates; none before the last part.
-  package mutating func handle(changes: JSONValue) -> [Delivery] {
-    for update in changes[.updates]?.array ?? [] {
-      guard let name = update[.subscription]?.string else { continue }
-      if let index = parts.firstIndex(where: { $0.name == name }) {
-        parts[index].update = parts[index].update.joined(with: update)
-      } else {
-        parts.append((name, update))
-      }
+  package mutating func handle(_ changes: ChangesNotification) -> [Delivery] {
+    for update in changes.updates {
+      let index = parts.firstIndex { $0.subscription == update.subscription }
+      if let index { parts[index].append(update) } else { parts.append(update) }
     }
-    guard changes[.more]?.bool != true, let token = changes[.token]?.string else { return [] }
+    guard !changes.hasMore, let token = changes.token else { return [] }
     let updates = parts
     parts = []
     for number in numbers.values { entries[number]?.move(to: token, nil) }
-    for (name, update) in updates {
-      if let number = numbers[name] {
-        entries[number]?.move(to: token, update[.result] ?? update)
+    for update in updates {
+      if let number = numbers[update.subscription] {
+        entries[number]?.move(to: token, update.result ?? update.json)
       }
     }
-    return updates.compactMap { name, update in
-      guard let number = numbers[name], let entry = entries[number] else { return nil }
-      if let error = update[.error] {
-        numbers[name] = nil
+    return updates.compactMap { update in
+      guard let number = numbers[update.subscription], let entry = entries[number] else {
+        return nil
+      }
+      if let error = update.error {
+        numbers[update.subscription] = nil
         entries[number] = nil
         return Delivery(handler: entry.handler, event: .failure(ClientError(wire: error)))
       }
       let event: SubscriptionEvent =
-        if let result = update[.result] {
+        if let result = update.result {
           .result(result, token: token)
         } else {
-          .update(update, token: token)
+          .update(update.json, token: token)
         }
       return Delivery(handler: entry.handler, event: event)
-    }
-  }
-}
-
-extension JSONValue {
-  /// Returns the update of two of its parts: lists are appended, and objects are united.
-  fileprivate func joined(with part: JSONValue) -> JSONValue {
-    switch (self, part) {
-    case (.array(let first), .array(let second)): return .array(first + second)
-    case (.object(var members), .object(let others)):
-      for other in others {
-        if let index = members.firstIndex(where: { $0.name == other.name }) {
-          members[index].value = members[index].value.joined(with: other.value)
-        } else {
-          members.append(other)
-        }
-      }
-      return .object(members)
-    default: return part
     }
   }
 }

@@ -24,24 +24,23 @@ struct Doctor: AsyncParsableCommand {
     let report = try await storeArgument.with { client in
       // The first status request seals changes made by external SQLite clients. The index catches
       // up before the last status request reports its state.
-      _ = try await client.call(.status, [:])
-      let comparison = try await client.call(.verifyIndex, [:])
-      let verification = try await client.call(.verifyStore, [:])
-      var counts: [JSONMember] = []
-      for entity in try await client.call(.model, [:])[.entities]?.array ?? [] {
+      _ = try await client.call(StatusCall())
+      let comparison = try await client.reply(to: IndexVerifyCall())
+      let verification = try await client.reply(to: VerifyCall())
+      var counts: [(entity: String, count: Int64)] = []
+      for entity in try await client.call(ModelCall()).json[.entities]?.array ?? [] {
         guard let name = entity[.name]?.string, entity["abstract"]?.bool != true else { continue }
-        let answer = try await client.call(
-          .fetch,
-          .object([.entity: .string(name), .result: "count", .subentities: false])
-        )
-        counts.append(JSONMember(name, answer[.count] ?? 0))
+        var call = FetchCall(entity: name)
+        call.form = .count
+        call.subentities = false
+        counts.append((name, try await client.call(call).count ?? 0))
       }
-      let index = try await client.call(.indexStatus, [:])
-      return DoctorReport(
-        status: try await client.call(.status, [:]),
-        counts: .object(counts),
+      return try DoctorReport(
+        indexBytes: try await client.call(IndexStatusCall()).bytes,
+        status: try await client.reply(to: StatusCall()),
+        counts: counts,
         store: verification,
-        index: .object((comparison.members ?? []) + [JSONMember(.bytes, index[.bytes] ?? 0)]),
+        index: comparison,
         isOfService: isSocket
       )
     }
@@ -56,56 +55,70 @@ struct Doctor: AsyncParsableCommand {
 
 /// The answers of a service about its store's health.
 struct DoctorReport: Sendable {
-  /// The answer to `status`.
-  let status: JSONValue
+  /// The size of the index.
+  let indexBytes: Int64
+  let status: StatusCall.Result
   /// The number of objects of each entity.
-  let counts: JSONValue
-  /// The answer to `store/verify`.
-  let store: JSONValue
-  /// The answer to `index/verify`, with the size of the index in bytes.
-  let index: JSONValue
+  let counts: [(entity: String, count: Int64)]
+  let store: VerifyCall.Result
+  let index: IndexVerifyCall.Result
 
   /// Whether a service with other clients gave the answers.
   let isOfService: Bool
+  /// The report for scripts, with everything that the service says.
+  let json: JSONValue
 
-  /// The report for scripts.
-  var json: JSONValue {
-    ["status": status, "counts": counts, "store": store, "index": index]
+  /// Creates the report of answers to `status`, `store/verify` and `index/verify`.
+  init(
+    indexBytes: Int64,
+    status: JSONValue,
+    counts: [(entity: String, count: Int64)],
+    store: JSONValue,
+    index: JSONValue,
+    isOfService: Bool
+  ) throws {
+    self.indexBytes = indexBytes
+    self.counts = counts
+    self.isOfService = isOfService
+    self.status = try StatusCall.Result(status)
+    self.store = try VerifyCall.Result(store)
+    self.index = try IndexVerifyCall.Result(index)
+    json = [
+      "status": status,
+      "counts": .object(counts.map { JSONMember($0.entity, .integer($0.count)) }),
+      "store": store,
+      "index": .object((index.members ?? []) + [JSONMember(.bytes, .integer(indexBytes))]),
+    ]
   }
 
   /// The problems that were found, a sentence for each.
   var problems: [String] {
-    (store[.problems]?.array ?? []).compactMap { $0[.message]?.string }
-      + (index[.differences]?.array ?? []).map { difference in
-        "the index and the store differ in \(difference[.id]?.string ?? ""): "
-          + (difference[.what]?.string ?? "")
+    store.problems.map(\.message)
+      + index.differences.map { difference in
+        "the index and the store differ in \(difference.id): \(difference.kind)"
       }
   }
 
   /// What other programs added to the store's file.
   private var foreign: [String] {
-    (store[.foreign]?.array ?? []).map { part in
-      "the \(part[.what]?.string ?? "") \(part[.name]?.text ?? "") of another program"
+    (store.foreign ?? []).map { part in
+      "the \(part.kind) \(JSONValue.string(part.name).text) of another program"
     }
   }
 
   /// The page for a person, a line for each element.
   var page: [String] {
-    var lines = section("Store", [status[.store]?[.path]?.string ?? "", sizes])
-    let largest = (counts.members ?? []).map { ($0.name, $0.value.integer ?? 0) }
-    let width = largest.map { "\($0.1)".count }.max() ?? 0
-    lines += section("Objects", largest.map { "\(padded("\($0.1)", width)) \($0.0)" })
+    var lines = section("Store", [status.store.path, sizes])
+    let width = counts.map { "\($0.count)".count }.max() ?? 0
+    lines += section("Objects", counts.map { "\(padded("\($0.count)", width)) \($0.entity)" })
     lines += section(
       "History",
-      [
-        "at \(status[.token]?.string ?? "")",
-        "from \(status[.history]?[.oldest]?.string ?? "")",
-      ]
+      ["at \(status.token ?? "")", "from \(status.oldest ?? "")"]
     )
-    lines += section("Followers", (status[.followers]?.array ?? []).map(follower))
-    lines += section("Sorts", (status[.slowSorts]?.array ?? []).map(sort))
+    lines += section("Followers", status.followers.map(follower))
+    lines += section("Sorts", status.slowSorts.map(sort))
     if isOfService {
-      lines += section("Indexes", (status[.unusedIndexes]?.array ?? []).map(index))
+      lines += section("Indexes", status.unusedIndexes.map(unused))
     }
     lines += section("Foreign", foreign)
     lines += section("Wrong", problems)
@@ -113,29 +126,24 @@ struct DoctorReport: Sendable {
   }
 
   private var sizes: String {
-    let (bytes, indexBytes) = (status[.store]?[.bytes], index[.bytes])
-    return "\(store[.checked]?.integer ?? 0) objects, \(Self.size(bytes)), "
+    "\(store.checked) objects, \(Self.size(status.store.bytes ?? 0)), "
       + "and \(Self.size(indexBytes)) for the index"
   }
 
-  private func follower(_ follower: JSONValue) -> String {
-    let behind = follower[.behind]?.integer ?? 0
-    let hasExpired = follower[.expired] == true
-    let kept = hasExpired ? ", expired" : ", which the history retains"
-    let late = behind > 0 ? "\(behind) commits behind\(kept)" : "up to date"
-    return "\(follower[.name]?.string ?? ""): \(late)"
+  private func follower(_ follower: ListFollowersCall.Follower) -> String {
+    let kept = follower.isExpired == true ? ", expired" : ", which the history retains"
+    let late = follower.behind > 0 ? "\(follower.behind) commits behind\(kept)" : "up to date"
+    return "\(follower.name): \(late)"
   }
 
-  private func sort(_ sort: JSONValue) -> String {
-    let keys = (sort[.sort]?.array ?? []).compactMap(\.string).joined(separator: ", ")
-    let time = Double(sort[.microsecondsMax]?.integer ?? 0) / 1000
-    return "\(sort[.entity]?.string ?? "") by \(keys) has no index: "
-      + "\(sort[.count]?.integer ?? 0) requests, up to \(time) ms"
+  private func sort(_ sort: StatusCall.SlowSort) -> String {
+    "\(sort.entity) by \(sort.sort.joined(separator: ", ")) has no index: "
+      + "\(sort.count) requests, up to \(Double(sort.microsecondsMax) / 1000) ms"
   }
 
-  private func index(_ index: JSONValue) -> String {
-    let keys = (index[.keys]?.array ?? []).compactMap(\.string).joined(separator: ", ")
-    return "\(index[.entity]?.string ?? "") by \(keys): no request used it since the start"
+  private func unused(_ index: StatusCall.UnusedIndex) -> String {
+    "\(index.entity) by \(index.keys.joined(separator: ", ")): "
+      + "no request used it since the start"
   }
 
   /// Returns lines after a title; no lines without content.
@@ -150,8 +158,7 @@ struct DoctorReport: Sendable {
     String(repeating: " ", count: max(0, width - text.count)) + text
   }
 
-  private static func size(_ bytes: JSONValue?) -> String {
-    let bytes = bytes?.integer ?? 0
-    return bytes < 1_000_000 ? "\(bytes / 1000) kB" : "\(bytes / 1_000_000) MB"
+  private static func size(_ bytes: Int64) -> String {
+    bytes < 1_000_000 ? "\(bytes / 1000) kB" : "\(bytes / 1_000_000) MB"
   }
 }

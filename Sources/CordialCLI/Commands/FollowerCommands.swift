@@ -26,7 +26,7 @@ struct ListFollowers: AsyncParsableCommand {
   @OptionGroup var storeArgument: StoreArgument
 
   func run() async throws {
-    let answer = try await storeArgument.with { try await $0.call(.listFollowers, [:]) }
+    let answer = try await storeArgument.with { try await $0.reply(to: ListFollowersCall()) }
     Output.objects(answer[.followers]?.array ?? [])
   }
 }
@@ -47,13 +47,9 @@ struct RegisterFollower: AsyncParsableCommand {
   var since: String?
 
   func run() async throws {
-    var params = [JSONMember(.name, .string(name))]
-    if let since { params.append(JSONMember(.since, .string(since))) }
-    let call = params
-    let answer = try await storeArgument.with {
-      try await $0.call(.registerFollower, .object(call))
-    }
-    Terminal.line(answer[.token]?.string ?? "")
+    let call = RegisterFollowerCall(follower: name, since: since)
+    let result = try await storeArgument.with { try await $0.call(call) }
+    Terminal.line(result.token)
   }
 }
 
@@ -73,11 +69,9 @@ struct AcknowledgeFollower: AsyncParsableCommand {
   var token: String
 
   func run() async throws {
-    let params: JSONValue = .object([.name: .string(name), .token: .string(token)])
-    let answer = try await storeArgument.with {
-      try await $0.call(.acknowledge, params)
-    }
-    Terminal.line(answer[.token]?.string ?? "")
+    let call = AcknowledgeCall(follower: name, token: token)
+    let result = try await storeArgument.with { try await $0.call(call) }
+    Terminal.line(result.token)
   }
 }
 
@@ -94,9 +88,9 @@ struct RemoveFollower: AsyncParsableCommand {
   var name: String
 
   func run() async throws {
-    let params: JSONValue = .object([.name: .string(name)])
-    let answer = try await storeArgument.with { try await $0.call(.removeFollower, params) }
-    guard answer[.removed] == true else {
+    let call = RemoveFollowerCall(follower: name)
+    let result = try await storeArgument.with { try await $0.call(call) }
+    guard result.isRemoved else {
       throw InputError(message: "There is no follower \(name)")
     }
   }

@@ -52,8 +52,8 @@ struct ListHistory: AsyncParsableCommand {
     }
   }
 
-  private static func filter(_ author: String) -> JSONValue {
-    author.hasSuffix("*") ? .object([.prefix: .string(String(author.dropLast()))]) : .string(author)
+  private static func filter(_ author: String) -> HistoryCall.Author {
+    author.hasSuffix("*") ? .prefix(String(author.dropLast())) : .one(author)
   }
 
   /// The number of commits in one request.
@@ -65,44 +65,38 @@ struct ListHistory: AsyncParsableCommand {
     var position = since
     try await storeArgument.with { client in
       while left > 0 {
-        var params = [JSONMember(.limit, .integer(Int64(min(left, Self.pageSize))))]
-        if let position { params.append(JSONMember(.since, .string(position))) }
-        if !entity.isEmpty {
-          params.append(JSONMember(.entities, .array(entity.map { .string($0) })))
-        }
-        if !author.isEmpty {
-          params.append(JSONMember(.authors, .array(author.map(Self.filter))))
-        }
-        let answer = try await client.call(.history, .object(params))
-        for commit in answer[.transactions]?.array ?? [] {
+        var call = HistoryCall(since: position)
+        call.limit = min(left, Self.pageSize)
+        if !entity.isEmpty { call.entities = entity }
+        if !author.isEmpty { call.authors = author.map(Self.filter) }
+        let page = try await client.reply(to: call)
+        for commit in page[.transactions]?.array ?? [] {
           left -= 1
           guard let last else {
-            Self.write(commit)
+            try Self.write(commit)
             continue
           }
           shown.append(commit)
           if shown.count > last { shown.removeFirst() }
         }
-        position = answer[.token]?.string
-        if answer[.more] != true { break }
+        position = page[.token]?.string
+        if page[.more] != true { break }
       }
     }
-    for commit in shown { Self.write(commit) }
+    for commit in shown { try Self.write(commit) }
   }
 
   /// Prints a line of JSON for a program, several lines for a person.
-  private static func write(_ commit: JSONValue) {
-    guard Terminal.isOutput else { return Terminal.line(commit.text) }
-    let author = commit[.author]?.string ?? "no author"
-    let what = commit[.context]?.string.map { " (\($0))" } ?? ""
-    let line =
-      "\(commit[.time]?.string ?? "")  \(author)\(what)  \(commit[.token]?.string ?? "")"
-    Terminal.line(VisibleText.line(line))
-    for change in commit[.changes]?.array ?? [] {
-      let properties = (change[.properties]?.array ?? []).compactMap(\.string)
+  private static func write(_ json: JSONValue) throws {
+    guard Terminal.isOutput else { return Terminal.line(json.text) }
+    let commit = try HistoryCall.Transaction(json)
+    let author = commit.author ?? "no author"
+    let what = commit.context.map { " (\($0))" } ?? ""
+    Terminal.line(VisibleText.line("\(commit.time)  \(author)\(what)  \(commit.token)"))
+    for change in commit.changes {
       let line =
-        "  \(change[.change]?.string ?? "") \(change[.id]?.string ?? "")"
-        + (properties.isEmpty ? "" : ": " + properties.joined(separator: ", "))
+        "  \(change.kind) \(change.id)"
+        + (change.properties.isEmpty ? "" : ": " + change.properties.joined(separator: ", "))
       Terminal.line(VisibleText.line(line))
     }
   }
@@ -144,16 +138,15 @@ struct PurgeHistory: AsyncParsableCommand {
   }
 
   func run() async throws {
-    var keep: [JSONMember] = []
-    if let keepDays { keep.append(JSONMember(.seconds, .integer(Int64(keepDays) * 86_400))) }
-    if let keepCommits { keep.append(JSONMember(.transactions, .integer(Int64(keepCommits)))) }
-    if let keepBytes { keep.append(JSONMember(.bytes, .integer(Int64(keepBytes)))) }
-    let params: JSONValue =
-      before.map { .object([.before: .string($0)]) } ?? .object([.keep: .object(keep)])
-    let answer = try await storeArgument.with { try await $0.call(.purgeHistory, params) }
+    var call = PurgeCall(before: before)
+    call.seconds = keepDays.map { Int64($0) * 86_400 }
+    call.transactions = keepCommits.map { Int64($0) }
+    call.bytes = keepBytes.map { Int64($0) }
+    let answer = try await storeArgument.with { [call] in try await $0.reply(to: call) }
     guard Terminal.isOutput else { return Terminal.line(answer.text) }
-    Terminal.line("Removed \(answer[.transactions]?.integer ?? 0) commits")
-    if let holder = answer[.heldBy]?.string {
+    let result = try PurgeCall.Result(answer)
+    Terminal.line("Removed \(result.transactions) commits")
+    if let holder = result.heldBy {
       Terminal.line("\(VisibleText.line(holder)) needs the others")
     }
   }

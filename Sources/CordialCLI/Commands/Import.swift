@@ -1,11 +1,9 @@
 import ArgumentParser
 import Cordial
 import CordialProtocol
-import JSON
 import ObjectModel
 import PersistentStore
 import Porting
-import ProtocolSchemas
 import Transport
 
 /// `cordial import`: creates objects and their relationships from JSON lines.
@@ -140,16 +138,16 @@ struct Import: AsyncParsableCommand {
   private static let idleAttemptsMax = 6
 
   private func waitForIndex(_ client: ClientConnection) async throws {
-    var last: JSONValue = .null
+    var last = ""
     var attemptsLeft = Self.idleAttemptsMax
     while true {
       do {
         // It waits for the commits until now, so that later ones of other processes do not matter.
-        _ = try await client.call(.flush, [:])
+        _ = try await client.call(FlushCall())
         return
       } catch {
         // The index may need longer than the service's maximum wait.
-        let token = try await client.call(.indexStatus, [:])[.token] ?? .null
+        let token = try await client.call(IndexStatusCall()).token
         attemptsLeft = token == last ? attemptsLeft - 1 : Self.idleAttemptsMax
         guard error.code == .storeBusy, attemptsLeft > 0 else {
           throw InputError(

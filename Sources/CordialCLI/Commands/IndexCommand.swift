@@ -9,13 +9,14 @@ struct Index: AsyncParsableCommand {
   enum Action: String, CaseIterable, ExpressibleByArgument {
     case status, verify, pause, resume, rebuild
 
-    var method: MethodName {
+    /// Calls the method of the action.
+    func reply(of client: ClientConnection) async throws -> JSONValue {
       switch self {
-      case .status: .indexStatus
-      case .verify: .verifyIndex
-      case .pause: .pauseIndex
-      case .resume: .resumeIndex
-      case .rebuild: .rebuildIndex
+      case .status: try await client.reply(to: IndexStatusCall())
+      case .verify: try await client.reply(to: IndexVerifyCall())
+      case .pause: try await client.reply(to: IndexPauseCall())
+      case .resume: try await client.reply(to: IndexResumeCall())
+      case .rebuild: try await client.reply(to: IndexRebuildCall())
       }
     }
   }
@@ -34,7 +35,7 @@ struct Index: AsyncParsableCommand {
     let answer = try await storeArgument.with { client in
       // The index of a store that this command has just opened catches up first.
       if action == .status { try await client.catchUp() }
-      return try await client.call(action.method, [:])
+      return try await action.reply(of: client)
     }
     Terminal.line(answer.text)
   }

@@ -23,7 +23,7 @@ struct Backup: AsyncParsableCommand {
   func run() async throws {
     let path = Paths.absolute(folder)
     let answer = try await storeArgument.with {
-      try await $0.call(.backupStore, .object([.path: .string(path)]))
+      try await $0.reply(to: BackupCall(path: path))
     }
     Terminal.line(answer.text)
   }
@@ -73,7 +73,7 @@ struct Compact: AsyncParsableCommand {
   @OptionGroup var storeArgument: StoreArgument
 
   func run() async throws {
-    let answer = try await storeArgument.with { try await $0.call(.compactStore, [:]) }
+    let answer = try await storeArgument.with { try await $0.reply(to: CompactCall()) }
     Terminal.line(answer.text)
   }
 }

@@ -58,7 +58,7 @@ struct Fetch: AsyncParsableCommand {
 
   func run() async throws {
     if explain { return try explained() }
-    let answer = try await storeArgument.with { try await $0.call(.fetch, .object(params)) }
+    let answer = try await storeArgument.with { try await $0.reply(to: call) }
     if let number = answer[.count]?.integer { return Terminal.line("\(number)") }
     Output.objects(answer[.objects]?.array ?? answer[.rows]?.array ?? [])
     if let next = answer[.next]?.string, Terminal.isOutput {
@@ -77,7 +77,7 @@ struct Fetch: AsyncParsableCommand {
       environment: .system
     )
     defer { store.close() }
-    let call = try FetchCall.read(.object(params))
+    let call = try FetchCall.read(call.json)
     let explanation = try FetchExplainer.explain(call, in: store)
     Terminal.line(explanation.sql)
     if !explanation.values.isEmpty {
@@ -92,27 +92,28 @@ struct Fetch: AsyncParsableCommand {
   }
 
   /// The params of the fetch.
-  private var params: [JSONMember] {
-    var params: [JSONMember] = [JSONMember(.entity, .string(entity))]
-    if let predicate { params.append(JSONMember(.predicate, .string(predicate))) }
-    if !sort.isEmpty { params.append(JSONMember(.sort, .array(sort.map { .string($0) }))) }
-    if let limit { params.append(JSONMember(.limit, .integer(Int64(limit)))) }
-    if let offset { params.append(JSONMember(.offset, .integer(Int64(offset)))) }
-    if let select {
-      params.append(
-        JSONMember(.select, .array(select.split(separator: ",").map { .string(String($0)) }))
-      )
-    }
-    if let after { params.append(JSONMember(.after, .string(after))) }
+  private var call: FetchCall {
+    var call = FetchCall(entity: entity)
+    call.predicate = predicate
+    call.sort = sort
+    call.limit = limit
+    call.offset = offset ?? 0
+    call.select = select.map { FetchCall.selections(ofPaths: $0) }
+    call.after = after
     if let groupBy {
-      params += [
-        JSONMember(.groupBy, .array(groupBy.split(separator: ",").map { .string(String($0)) })),
-        JSONMember(.result, "values"),
-      ]
+      call.groupBy = groupBy.split(separator: ",").map(String.init)
+      call.form = .values
     }
-    if let asOf { params.append(JSONMember(.asOf, .string(asOf))) }
-    if count { params.append(JSONMember(.result, "count")) }
-    return params
+    call.asOf = asOf
+    if count { call.form = .count }
+    return call
+  }
+}
+
+extension FetchCall {
+  /// Returns the selections of paths that are separated by commas.
+  static func selections(ofPaths text: String) -> [Selection] {
+    text.split(separator: ",").map { Selection(path: String($0)) }
   }
 }
 
@@ -143,10 +144,10 @@ struct Get: AsyncParsableCommand {
 
   func run() async throws {
     let answer = try await storeArgument.with { client in
-      try await client.call(.fetch, .object([.ids: .array(ids.map { .string($0) })]))
+      try await client.call(FetchCall(ids: ids))
     }
-    Output.objects((answer[.objects]?.array ?? []).filter { !$0.isNull })
-    let missing = answer[.missing]?.members ?? []
+    Output.objects((answer.objects ?? []).filter { !$0.isNull })
+    let missing = answer.missing ?? []
     for member in missing {
       let why = member.value.string == "deleted" ? "was deleted" : "is unknown"
       Terminal.complain("\(member.name) \(why)", hint: nil)

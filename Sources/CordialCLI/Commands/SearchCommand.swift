@@ -68,20 +68,19 @@ struct Search: AsyncParsableCommand {
     )
   }
 
-  private var params: JSONValue {
-    var members = [
-      JSONMember(.query, .string(query.joined(separator: " "))),
-      JSONMember(.limit, .integer(Int64(limit))), JSONMember(.prefix, .bool(prefix)),
-      JSONMember(.fuzzy, .bool(fuzzy)), JSONMember(.highlight, true), JSONMember(.snippet, true),
-    ]
-    if explain { members.append(JSONMember(.explain, true)) }
-    if readings { members.append(JSONMember(.readings, true)) }
-    if !entity.isEmpty {
-      members.append(JSONMember(.entities, .array(entity.map { .string($0) })))
-    }
-    if let asOf { members.append(JSONMember(.asOf, .string(asOf))) }
-    if let predicate { members.append(JSONMember(.predicate, .string(predicate))) }
-    return .object(members)
+  private var call: SearchCall {
+    var call = SearchCall(query: query.joined(separator: " "))
+    call.limit = limit
+    call.isPrefix = prefix
+    call.isFuzzy = fuzzy
+    call.hasReadings = readings
+    call.highlights = true
+    call.snippets = true
+    call.explains = explain
+    if !entity.isEmpty { call.entities = entity }
+    call.asOf = asOf
+    call.predicate = predicate
+    return call
   }
 
   func run() async throws {
@@ -91,7 +90,7 @@ struct Search: AsyncParsableCommand {
     let answer = try await storeArgument.with { client in
       // The index of a store that this command has just opened catches up first.
       try await client.catchUp()
-      return try await client.call(.search, params)
+      return try await client.reply(to: call)
     }
     let hits = answer[.hits]?.array ?? []
     guard Terminal.isOutput else {
@@ -116,48 +115,37 @@ struct Search: AsyncParsableCommand {
   }
 
   private func searchInteractively() async throws {
-    var members = (params.members ?? []).filter {
-      !$0.isOne(of: .query, .prefix, .highlight)
-    }
+    var call = call
     // The last word is unfinished as long as the person types.
-    members += [JSONMember(.prefix, true), JSONMember(.facets, .object([]))]
-    let search = InteractiveSearch(
-      store: storeArgument,
-      query: query.joined(separator: " "),
-      params: members
-    )
-    try await search.run()
+    call.isPrefix = true
+    call.highlights = false
+    call.facets = []
+    try await InteractiveSearch(store: storeArgument, call: call).run()
   }
 
   private func printReason(_ id: String) async throws {
-    let members = (params.members ?? []).filter {
-      $0.isOne(of: .query, .entities, .predicate, .prefix, .fuzzy, .readings, .asOf)
-    }
     let answer = try await storeArgument.with { client in
       try await client.catchUp()
-      return try await client.call(
-        .explainSearch,
-        .object(members + [JSONMember(.id, .string(id))])
-      )
+      return try await client.reply(to: SearchExplainCall(search: call, id: id))
     }
     Terminal.line(answer.text)
   }
 
   private func printSuggestions() async throws {
-    let members = (params.members ?? []).filter {
-      $0.isOne(of: .query, .entities, .limit)
-    }
-    let answer = try await storeArgument.with { client in
+    var call = SuggestCall(query: call.query)
+    if !entity.isEmpty { call.entities = entity }
+    call.limit = limit
+    let answer = try await storeArgument.with { [call] client in
       try await client.catchUp()
-      return try await client.call(.suggest, .object(members))
+      return try await client.reply(to: call)
     }
-    for suggestion in answer[.suggestions]?.array ?? [] {
-      let text = suggestion[.text]?.string ?? ""
-      Terminal.line(
-        Terminal.isOutput
-          ? "\(VisibleText.line(text)) (\(suggestion[.documents]?.integer ?? 0))"
-          : suggestion.text
-      )
+    for json in answer[.suggestions]?.array ?? [] {
+      guard Terminal.isOutput else {
+        Terminal.line(json.text)
+        continue
+      }
+      let suggestion = try SuggestCall.Suggestion(json)
+      Terminal.line("\(VisibleText.line(suggestion.text)) (\(suggestion.documents ?? 0))")
     }
   }
 

@@ -58,16 +58,13 @@ struct Update: AsyncParsableCommand {
       let (name, value) = try pair(text)
       return JSONMember(name, ["@expression": .string(value)])
     }
-    var params = [
-      JSONMember(.entity, .string(entity)), JSONMember(.predicate, .string(predicate)),
-      JSONMember(.set, .object(values)), JSONMember(.returning, "ids"),
-      JSONMember(.dryRun, .bool(dryRun)),
-    ]
-    if let author { params.append(JSONMember(.author, .string(author))) }
-    let call = params
-    let answer = try await storeArgument.with { try await $0.call(.update, .object(call)) }
+    var call = UpdateCall(entity: entity, predicate: predicate, values: values)
+    call.returnsIDs = true
+    call.isDryRun = dryRun
+    call.author = author
+    let answer = try await storeArgument.with { [call] in try await $0.reply(to: call) }
     if dryRun { return try DryRunOutput.write(answer) }
-    for id in answer[.ids]?.array ?? [] { Terminal.line(id.string ?? "") }
+    for id in try CountResult(answer).ids ?? [] { Terminal.line(id) }
   }
 
   private func pair(_ text: String) throws -> (String, String) {
@@ -97,16 +94,24 @@ struct RevertOptions: ParsableArguments {
   @Flag(help: "Print what the command would do, and write nothing.")
   var dryRun = false
 
-  /// Calls the method and prints the result.
-  func call(_ method: MethodName, _ nothing: String) async throws {
-    var params = [
-      JSONMember(.count, .integer(Int64(count))), JSONMember(.dryRun, .bool(dryRun)),
-    ]
-    if let author { params.append(JSONMember(.author, .string(author))) }
-    if let context { params.append(JSONMember(.context, .string(context))) }
-    if keepOthers { params.append(JSONMember(.mergePolicy, "storeTrump")) }
-    let call = params
-    let answer = try await storeArgument.with { try await $0.call(method, .object(call)) }
+  /// Calls a method and prints the result.
+  ///
+  /// - Parameters:
+  ///   - makeCall: Makes the call of the params.
+  ///   - nothing: The sentence for a result without commits.
+  /// - Throws: `ClientError`, `StoreError` or `InputError`.
+  func call<Revert: CordialProtocol.Call>(
+    _ makeCall: (RevertParams) -> Revert,
+    _ nothing: String
+  ) async throws {
+    var params = RevertParams()
+    params.count = count
+    params.isDryRun = dryRun
+    params.author = author
+    params.context = context
+    if keepOthers { params.mergePolicy = MergePolicy.storeTrump.rawValue }
+    let call = makeCall(params)
+    let answer = try await storeArgument.with { try await $0.reply(to: call) }
     if dryRun { return try DryRunOutput.write(answer) }
     for object in answer[.objects]?.array ?? [] { Terminal.line(object.text) }
     if answer[.undone] == 0 { Terminal.note(nothing + "\n") }
@@ -122,7 +127,7 @@ struct Undo: AsyncParsableCommand {
 
   @OptionGroup var options: RevertOptions
 
-  func run() async throws { try await options.call(.undo, "There is nothing to undo.") }
+  func run() async throws { try await options.call(UndoCall.init, "There is nothing to undo.") }
 }
 
 /// `cordial redo`: applies again what was undone last.
@@ -134,21 +139,19 @@ struct Redo: AsyncParsableCommand {
 
   @OptionGroup var options: RevertOptions
 
-  func run() async throws { try await options.call(.redo, "There is nothing to redo.") }
+  func run() async throws { try await options.call(RedoCall.init, "There is nothing to redo.") }
 }
 
 /// The output of a dry run, for a person or a program.
 enum DryRunOutput {
   static func write(_ answer: JSONValue) throws {
-    guard let dryRun = answer[.dryRun] else { return }
-    guard Terminal.isOutput else { return Terminal.line(dryRun.text) }
-    if let error = dryRun[.error] {
+    guard let json = answer[.dryRun] else { return }
+    guard Terminal.isOutput else { return Terminal.line(json.text) }
+    let dryRun = try DryRunResult(json)
+    if let error = dryRun.error {
       throw InputError(message: "It would fail: \(error[.message]?.string ?? "")")
     }
-    for (name, words) in [("delete", "would be deleted"), ("update", "would be changed")] {
-      for id in dryRun[name]?.array ?? [] {
-        Terminal.line("\(VisibleText.line(id.string ?? ""))  \(words)")
-      }
-    }
+    for id in dryRun.deletes { Terminal.line("\(VisibleText.line(id))  would be deleted") }
+    for id in dryRun.updates { Terminal.line("\(VisibleText.line(id))  would be changed") }
   }
 }

@@ -70,17 +70,17 @@ struct Watch: AsyncParsableCommand {
 
   func run() async throws {
     if Terminal.isOutput, !lines, !wire, since == nil {
-      return try await LiveWatch(store: storeArgument, params: params, title: title).run()
+      return try await LiveWatch(store: storeArgument, call: call, title: title).run()
     }
     let (changes, source) = AsyncStream.makeStream(of: JSONValue.self)
     let wire = wire
-    let params = params
+    let call = call
     try await storeArgument.with(
       traced: wire ? Wire.show : nil,
       notified: { _, params in source.yield(params) },
       whenEnded: { source.finish() }
     ) { client in
-      let answer = try await client.call(.observe, .object(params))
+      let answer = try await client.reply(to: call)
       if !wire { Terminal.line(answer.text) }
       for await change in changes where !wire { Terminal.line(change.text) }
       throw InputError(message: "The service ended the connection")
@@ -96,41 +96,31 @@ struct Watch: AsyncParsableCommand {
   }
 
   /// The params of `observe`.
-  private var params: [JSONMember] {
-    if let search { return searchParams(search) }
-    var fetch: [JSONMember] = [JSONMember(.entity, .string(entity ?? ""))]
-    if let predicate { fetch.append(JSONMember(.predicate, .string(predicate))) }
-    if !sort.isEmpty { fetch.append(JSONMember(.sort, .array(sort.map { .string($0) }))) }
-    fetch += window
-    if let sectionBy { fetch.append(JSONMember(.sectionBy, .string(sectionBy))) }
-    if count { fetch.append(JSONMember(.result, "count")) }
-    return [JSONMember(.fetch, .object(fetch))] + mode
+  private var call: ObserveCall {
+    var call = ObserveCall(search.map { .search(searchCall($0)) } ?? .fetch(fetchCall))
+    if ids { call.mode = .ids }
+    call.since = since
+    return call
   }
 
-  private func searchParams(_ query: String) -> [JSONMember] {
-    var members = [JSONMember(.query, .string(query))]
-    if let entity { members.append(JSONMember(.entities, [.string(entity)])) }
-    if let predicate { members.append(JSONMember(.predicate, .string(predicate))) }
-    return [JSONMember(.search, .object(members + window))] + mode
+  private var fetchCall: FetchCall {
+    var call = FetchCall(entity: entity ?? "")
+    call.predicate = predicate
+    call.sort = sort
+    call.limit = limit
+    call.select = select.map { FetchCall.selections(ofPaths: $0) }
+    call.sectionBy = sectionBy
+    if count { call.form = .count }
+    return call
   }
 
-  /// How much is returned of how many objects.
-  private var window: [JSONMember] {
-    var members: [JSONMember] = []
-    if let limit { members.append(JSONMember(.limit, .integer(Int64(limit)))) }
-    if let select {
-      members.append(
-        JSONMember(.select, .array(select.split(separator: ",").map { .string(String($0)) }))
-      )
-    }
-    return members
-  }
-
-  private var mode: [JSONMember] {
-    var members: [JSONMember] = []
-    if ids { members.append(JSONMember(.mode, "ids")) }
-    if let since { members.append(JSONMember(.since, .string(since))) }
-    return members
+  private func searchCall(_ query: String) -> SearchCall {
+    var call = SearchCall(query: query)
+    call.entities = entity.map { [$0] }
+    call.predicate = predicate
+    if let limit { call.limit = limit }
+    call.select = select.map { FetchCall.selections(ofPaths: $0) }
+    return call
   }
 }
 
@@ -144,7 +134,9 @@ struct Subscriptions: AsyncParsableCommand {
   @OptionGroup var storeArgument: StoreArgument
 
   func run() async throws {
-    let answer = try await storeArgument.with { try await $0.call(.listSubscriptions, [:]) }
+    let answer = try await storeArgument.with {
+      try await $0.reply(to: ListSubscriptionsCall())
+    }
     for subscription in answer[.subscriptions]?.array ?? [] { Terminal.line(subscription.text) }
   }
 }

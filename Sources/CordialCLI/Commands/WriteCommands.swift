@@ -76,7 +76,7 @@ struct Save: AsyncParsableCommand {
       params = .object(members + [JSONMember(.dryRun, true)])
     }
     let call = params
-    let answer = try await storeArgument.with { try await $0.call(.save, call) }
+    let answer = try await storeArgument.with { try await $0.call(MethodName.save.rawValue, call) }
     Terminal.line(answer.text)
   }
 }
@@ -178,19 +178,16 @@ struct Delete: AsyncParsableCommand {
   }
 
   func run() async throws {
-    var params: [JSONMember] = [
-      JSONMember(.returning, "ids"), JSONMember(.dryRun, .bool(dryRun)),
-    ]
-    if let entity, let predicate {
-      params += [
-        JSONMember(.entity, .string(entity)), JSONMember(.predicate, .string(predicate)),
-      ]
-    } else {
-      params.append(JSONMember(.ids, .array(ids.map { .string($0) })))
-    }
-    let call = params
-    let answer = try await storeArgument.with { try await $0.call(.delete, .object(call)) }
+    var call =
+      if let entity, let predicate {
+        DeleteCall(entity: entity, predicate: predicate)
+      } else {
+        DeleteCall(ids: ids)
+      }
+    call.returnsIDs = true
+    call.isDryRun = dryRun
+    let answer = try await storeArgument.with { [call] in try await $0.reply(to: call) }
     if dryRun { return try DryRunOutput.write(answer) }
-    for id in answer[.ids]?.array ?? [] { Terminal.line(id.string ?? "") }
+    for id in try CountResult(answer).ids ?? [] { Terminal.line(id) }
   }
 }

@@ -7,7 +7,6 @@ package import JSONRPC
 package import Logging
 import ObjectModel
 import PersistentStore
-import ProtocolSchemas
 import Synchronization
 package import Transport
 
@@ -90,7 +89,7 @@ package final class MockStage: Sendable {
   private func insertObjects(_ model: Model) async throws {
     guard !script.objects.isEmpty else { return }
     var temporary = MockNames()
-    var inserts: [JSONValue] = []
+    var call = SaveCall()
     var sent: [String] = []
     for (index, object) in script.objects.enumerated() {
       guard let entity = model.entity(named: object.id.entity) else {
@@ -120,16 +119,16 @@ package final class MockStage: Sendable {
         try Self.checkReferences(member.value, place, temporary, model)
         values.append(JSONMember(member.name, temporary.toStore(member.value)))
       }
-      inserts.append(.object([.id: .string(sent[index]), .values: .object(values)]))
+      call.inserts.append(SaveCall.Insert(id: sent[index], values: values))
     }
-    let saved: JSONValue
+    let saved: SaveCall.Result
     do throws(ClientError) {
-      saved = try await writer.call(.save, .object([.insert: .array(inserts)]))
+      saved = try await writer.call(call)
     } catch {
       throw placed(error, sent)
     }
     let given = Dictionary(
-      (saved[.ids]?.members ?? []).map { ($0.name, $0.value.string) },
+      saved.ids.map { ($0.name, $0.value.string) },
       uniquingKeysWith: { first, _ in first }
     )
     state.withLock { state in

@@ -1,9 +1,9 @@
+import CordialProtocol
 import CordialValues
 import Interruptions
 import JSONRPC
 import PersistentHistory
 import PersistentStore
-import ProtocolSchemas
 
 /// What brings results of observed requests, and the clients that have them, from their positions
 /// to a snapshot.

@@ -1,9 +1,9 @@
+package import CordialProtocol
 import CordialValues
 import JSON
 import ObjectModel
 import PersistentHistory
 import PersistentStore
-package import ProtocolSchemas
 
 /// Makes queries of a kind that this module does not have; nil for a request of another kind.
 package typealias AddedKind =
@@ -33,19 +33,41 @@ package final class ObservedRequest: Sendable {
   ///
   /// - Parameters:
   ///   - call: The call.
+  ///   - text: The text of the params that name the request.
   ///   - subscriber: The subscription that the call makes.
   ///   - added: A kind of query beside those of this module; nil for none.
-  init(_ call: ObserveCall, _ subscriber: Subscriber, _ added: AddedKind?) {
+  init(
+    _ call: ObserveCall,
+    _ text: String,
+    _ subscriber: Subscriber,
+    _ added: AddedKind?
+  ) {
     target = call.target
     mode = call.mode
     includesBefore = call.includesBefore
     explains = call.explains
     first = call.first ?? 0
     self.added = added
-    text = String(call.identity.dropFirst(mode.rawValue.count))
-    identity =
-      call.isSearch
-      ? "search \(subscriber.session) \(subscriber.number) \(call.identity)" : call.identity
+    self.text = text
+    let identity = Self.identity(call.mode, text)
+    self.identity =
+      call.isSearch ? "search \(subscriber.session) \(subscriber.number) \(identity)" : identity
+  }
+
+  /// Returns the text by which equal requests have equal results and updates.
+  static func identity(_ mode: ObserveCall.Mode, _ text: String) -> String {
+    mode.rawValue + text
+  }
+
+  /// Returns the text of the params of a call that name its request.
+  static func text(of params: JSONValue) -> String {
+    let names: [MemberName] = [
+      .ids, .select, .include, .fetch, .history, .search, .before, .explain, .first,
+    ]
+    let members = names.compactMap { name in
+      params[name].flatMap { $0.isNull ? nil : JSONMember(name, $0) }
+    }
+    return JSONValue.object(members).text
   }
 
   /// The fetch of the request; nil for history.

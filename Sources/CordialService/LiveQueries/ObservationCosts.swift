@@ -56,14 +56,14 @@ struct ObservationCosts: Sendable {
   }
 
   /// The sums in the form of `status` and `observe/list`.
-  var members: [JSONMember] {
-    [
-      JSONMember(.commits, .integer(Int64(commits))),
-      JSONMember(.wakes, .integer(Int64(wakes))),
-      JSONMember(.statements, .integer(Int64(statements))),
-      JSONMember(.reruns, .integer(Int64(reruns))),
-      JSONMember(.microseconds, .integer(Int64(microseconds))),
-    ]
+  var sums: ObservationCost {
+    ObservationCost(
+      commits: Int64(commits),
+      wakes: Int64(wakes),
+      statements: Int64(statements),
+      reruns: Int64(reruns),
+      microseconds: Int64(microseconds)
+    )
   }
 }
 

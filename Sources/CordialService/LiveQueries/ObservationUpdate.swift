@@ -1,8 +1,8 @@
+import CordialProtocol
 import CordialValues
 import Interruptions
 import JSONRPC
 import PersistentStore
-import ProtocolSchemas
 
 /// The update of one observation after another.
 struct ObservationUpdate {

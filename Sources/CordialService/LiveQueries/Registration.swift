@@ -6,7 +6,6 @@ import JSONRPC
 import ObjectModel
 import PersistentHistory
 import PersistentStore
-import ProtocolSchemas
 
 /// The registration of a subscription at one snapshot, and the updates of the connection's older
 /// subscriptions to that snapshot.
@@ -54,6 +53,8 @@ struct Registration: Sendable {
   }
 
   let call: ObserveCall
+  /// The text of the params that name the request.
+  let text: String
   /// The connection and the number of the new subscription.
   let subscriber: Subscriber
   /// The result at `since` of a query that follows the index; nil where the index does not have it.
@@ -137,7 +138,7 @@ struct Registration: Sendable {
       }
       return (known, message)
     }
-    let request = ObservedRequest(call, subscriber, added)
+    let request = ObservedRequest(call, text, subscriber, added)
     let query = try found?(request, reader) ?? reader.compile(request)
     let inclusion = try reader.inclusion(request, query)
     func observation(_ result: any LiveResult) -> Observation {

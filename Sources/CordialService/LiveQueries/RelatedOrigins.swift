@@ -1,8 +1,8 @@
+import CordialProtocol
 import CordialValues
 import ObjectModel
 import PersistentHistory
 import PersistentStore
-import ProtocolSchemas
 
 /// The objects of results from which paths reach changed objects, found once for all fetches that
 /// read the same paths.

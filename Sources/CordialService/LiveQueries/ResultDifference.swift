@@ -1,7 +1,7 @@
+import CordialProtocol
 import CordialValues
 import ObjectModel
 import PersistentStore
-import ProtocolSchemas
 
 /// The difference between two results of an observed request.
 package struct ResultDifference {

@@ -1,9 +1,9 @@
+import CordialProtocol
 import CordialValues
 import JSON
 import ObjectModel
 import PersistentHistory
 import PersistentStore
-import ProtocolSchemas
 
 /// What several kinds of queries need to follow changes.
 extension ResultReader {

@@ -4,7 +4,6 @@ import JSON
 import ObjectModel
 import PersistentHistory
 package import PersistentStore
-import ProtocolSchemas
 
 /// A reader of the results of observed requests at one snapshot.
 package struct ResultReader {

@@ -1,9 +1,9 @@
+import CordialProtocol
 import CordialValues
 import Interruptions
 import JSONRPC
 import PersistentHistory
 import PersistentStore
-import ProtocolSchemas
 
 /// A client that is behind, with the results that it has.
 struct BehindClient: Sendable {

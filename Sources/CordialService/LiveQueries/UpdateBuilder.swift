@@ -5,7 +5,6 @@ import JSONRPC
 import ObjectModel
 import PersistentHistory
 package import PersistentStore
-import ProtocolSchemas
 
 /// The encoder of the update that turns one result of an observation into a later one.
 package struct UpdateBuilder {

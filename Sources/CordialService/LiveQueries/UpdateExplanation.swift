@@ -4,7 +4,6 @@ import JSON
 import ObjectModel
 import PersistentHistory
 import PersistentStore
-import ProtocolSchemas
 
 /// Why an update is sent: the changes behind it, and the terms of the predicate that they altered.
 struct UpdateExplanation {

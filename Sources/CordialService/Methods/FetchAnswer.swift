@@ -5,7 +5,6 @@ import JSONRPC
 import ObjectModel
 import PersistentHistory
 import PersistentStore
-import ProtocolSchemas
 
 extension FetchCall {
   /// The request in the store's form.
@@ -37,7 +36,7 @@ extension FetchCall {
   func checkDeterminism(in snapshot: StoreSnapshot, of purpose: String) throws {
     guard ids == nil else { return }
     let isVolatile =
-      try result == .values
+      try form == .values
       ? snapshot.valuesPlan(storeRequest).isVolatile : snapshot.plan(storeRequest).isVolatile
     guard isVolatile else { return }
     throw StoreError(
@@ -79,7 +78,7 @@ enum FetchAnswer {
     if let ids = call.ids {
       try writeObjects(ids, call.storeSelection, snapshot, bytesMax: bytesMax, to: &writer)
       try writeIncluded(ids, call, snapshot, bytesMax: bytesMax, to: &writer)
-    } else if call.result == .values {
+    } else if call.form == .values {
       try writeValues(call, snapshot, bytesMax: bytesMax, to: &writer)
     } else {
       try writeQuery(call, snapshot, bytesMax: bytesMax, to: &writer)
@@ -174,7 +173,7 @@ enum FetchAnswer {
     let plan = try snapshot.plan(call.storeRequest)
     var objects: [Int64] = []
     var hasMore = false
-    switch call.result {
+    switch call.form {
     case .objects:
       writer.key(.objects)
       let wantsNumbers = call.limit != nil || !call.include.isEmpty

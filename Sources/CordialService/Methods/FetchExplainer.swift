@@ -1,9 +1,9 @@
-import CordialProtocol
+package import CordialProtocol
 import JSON
 import JSONRPC
 package import ObjectModel
 package import PersistentStore
-package import ProtocolSchemas
+import ProtocolSchemas
 
 /// Explanations and checks of fetches without a service.
 package enum FetchExplainer {
@@ -54,7 +54,7 @@ package enum FetchExplainer {
     let found = candidates.map { params -> [ModelProblem] in
       do {
         let call = try FetchCall.read(.object(withStoredNames(params, model)))
-        return call.storeRequest.faults(in: model, isValues: call.result == .values).map { fault in
+        return call.storeRequest.faults(in: model, isValues: call.form == .values).map { fault in
           ModelProblem(
             path: fault.part.isEmpty ? path : "\(path).\(fault.part)",
             message: fault.error.message
@@ -115,8 +115,8 @@ package enum FetchExplainer {
     try store.makeReader().snapshot { snapshot in
       try snapshot.explain(
         call.storeRequest,
-        isCount: call.result == .count,
-        isValues: call.result == .values
+        isCount: call.form == .count,
+        isValues: call.form == .values
       )
     }
   }

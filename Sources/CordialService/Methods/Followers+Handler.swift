@@ -7,7 +7,6 @@ import Logging
 import ObjectModel
 import PersistentHistory
 import PersistentStore
-import ProtocolSchemas
 import Spotlight
 
 extension Service {
@@ -19,21 +18,22 @@ extension Service {
   func register(_ call: RegisterFollowerCall, _ request: Request) throws {
     let since = try call.since.map { try Self.token($0, "follower/register") }
     let (silence, source) = (silenceMax, request.session)
-    store.register(follower: call.name, since: since, silence: silence, source: source) {
-      self.answer(request, $0.map { .object([.token: .string($0.description)]) })
+    store.register(follower: call.follower, since: since, silence: silence, source: source) {
+      self.answer(request, $0.map { PositionResult(token: $0.description) })
     }
   }
 
   func acknowledge(_ call: AcknowledgeCall, _ request: Request) throws {
     let token = try Self.token(call.token, "follower/acknowledge")
-    store.acknowledge(follower: call.name, token, silence: silenceMax, source: request.session) {
-      self.answer(request, $0.map { .object([.token: .string($0.description)]) })
+    store.acknowledge(follower: call.follower, token, silence: silenceMax, source: request.session)
+    {
+      self.answer(request, $0.map { PositionResult(token: $0.description) })
     }
   }
 
   func removeFollower(_ call: RemoveFollowerCall, _ request: Request) {
-    store.remove(follower: call.name, source: request.session) {
-      self.answer(request, $0.map { .object([.removed: .bool($0)]) })
+    store.remove(follower: call.follower, source: request.session) {
+      self.answer(request, $0.map { RemoveFollowerCall.Result(isRemoved: $0) })
     }
   }
 
@@ -42,27 +42,28 @@ extension Service {
     let now = store.now()
     read(request) { snapshot, writer in
       let followers = try Self.followers(snapshot, now, silence)
-      writer.value(.object([.followers: .array(followers)]))
+      writer.value(ListFollowersCall.Result(followers: followers).json)
     }
   }
 
-  /// Returns the named followers in their wire form.
+  /// Returns the named followers.
   nonisolated static func followers(
     _ snapshot: StoreSnapshot,
     _ now: Int64,
     _ silence: Int64
-  ) throws -> [JSONValue] {
+  ) throws -> [ListFollowersCall.Follower] {
     let oldest = try snapshot.oldest().number
     return try snapshot.followers().map { follower in
       // A commit that was lost, with the power, may be that of a follower.
       let isKept = (oldest...max(oldest, snapshot.head.number)).contains(follower.number)
       let token = isKept ? try snapshot.token(of: follower.number) : nil
-      return .object([
-        .name: .string(follower.name), .token: token.map { .string($0.description) } ?? .null,
-        .behind: .integer(max(0, snapshot.head.number - max(0, follower.number))),
-        .seen: .string(DateText.text(follower.lastRequest) ?? ""),
-        .expired: .bool(follower.isExpired(now, after: silence)),
-      ])
+      return ListFollowersCall.Follower(
+        name: follower.name,
+        token: token?.description,
+        behind: max(0, snapshot.head.number - max(0, follower.number)),
+        seen: DateText.text(follower.lastRequest) ?? "",
+        isExpired: follower.isExpired(now, after: silence)
+      )
     }
   }
 
@@ -74,10 +75,10 @@ extension Service {
   }
 
   /// Answers a request from another thread.
-  nonisolated func answer(_ request: Request, _ outcome: Result<JSONValue, some Error>) {
+  nonisolated func answer(_ request: Request, _ outcome: Result<some WireObject, some Error>) {
     onLoop { service in
       switch outcome {
-      case .success(let value): service.finish(request, result: value)
+      case .success(let result): service.finish(request, result: result.json)
       case .failure(let error): service.finish(request, .failure(RPCError(any: error)))
       }
     }
@@ -90,7 +91,7 @@ extension Service {
     let progress = try beginProgress(of: request, "Removing history")
     purge(goals, followers.compactMap(\.retention), work(of: request, progress)) { outcome in
       progress?.end()
-      self.answer(request, outcome.map(\.json))
+      self.answer(request, outcome.map(\.result))
     }
   }
 
@@ -120,13 +121,12 @@ extension Service {
     let removed: Int
     let heldBy: String?
 
-    var json: JSONValue {
-      var members = [
-        JSONMember(.token, .string(oldest.description)),
-        JSONMember(.transactions, .integer(Int64(removed))),
-      ]
-      if let heldBy { members.append(JSONMember(.heldBy, .string(heldBy))) }
-      return .object(members)
+    var result: PurgeCall.Result {
+      PurgeCall.Result(
+        token: oldest.description,
+        transactions: Int64(removed),
+        heldBy: heldBy
+      )
     }
   }
 

@@ -26,7 +26,9 @@ extension Service {
     case .undo: try revert(.undo, try UndoCall.read(params).params, session, request)
     case .redo: try revert(.redo, try RedoCall.read(params).params, session, request)
     case .observe:
-      try observe(try ObserveCall.read(try expanded(observed: params)), session, request)
+      let params = try expanded(observed: params)
+      let text = ObservedRequest.text(of: params)
+      try observe(try ObserveCall.read(params), text, session, request)
     case .unobserve: try unobserve(try UnobserveCall.read(params), session, request)
     case .flush:
       _ = try FlushCall.read(params)

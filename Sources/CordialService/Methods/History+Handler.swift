@@ -5,7 +5,6 @@ import JSONRPC
 import ObjectModel
 import PersistentHistory
 import PersistentStore
-import ProtocolSchemas
 
 extension Service {
   func history(_ call: HistoryCall, _ request: Request) throws {

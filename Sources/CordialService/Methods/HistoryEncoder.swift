@@ -4,7 +4,6 @@ import JSON
 import ObjectModel
 import PersistentHistory
 import PersistentStore
-import ProtocolSchemas
 
 /// The encoder of commits that pass the filters of a request.
 struct HistoryEncoder {
@@ -52,26 +51,22 @@ struct HistoryEncoder {
       number: transaction.number,
       mark: transaction.mark
     )
-    func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
-    let shown = omitsChanges ? [] : try changes.map { try json($0, of: transaction) }
-    var members = [
-      JSONMember(.token, .string(token.description)),
-      JSONMember(.time, .string(DateText.text(transaction.time) ?? "")),
-      JSONMember(.author, text(transaction.author)),
-      JSONMember(.context, text(transaction.context)),
-      JSONMember(.process, text(transaction.process)),
-      JSONMember(.changes, .array(shown)),
-    ]
-    if omitsChanges {
-      members.append(JSONMember(.leftOut, .integer(Int64(transaction.changeCount))))
-    }
-    return .object(members)
+    let commit = HistoryCall.Transaction(
+      token: token.description,
+      time: DateText.text(transaction.time) ?? "",
+      author: transaction.author,
+      context: transaction.context,
+      process: transaction.process,
+      changes: omitsChanges ? [] : try changes.map { try wire($0, of: transaction) },
+      leftOut: omitsChanges ? Int64(transaction.changeCount) : nil
+    )
+    return commit.json
   }
 
-  private mutating func json(
+  private mutating func wire(
     _ change: HistoryChange,
     of transaction: HistoryTransaction
-  ) throws -> JSONValue {
+  ) throws -> HistoryCall.Change {
     let entity = snapshot.model.entity(change.key.entity)
     let linked = Set(change.linked.keys).union(change.unlinked.keys)
     var before: [JSONMember] = []
@@ -106,14 +101,12 @@ struct HistoryEncoder {
         )
       )
     }
-    return .object([
-      .id: .string(try snapshot.wrappedID(change.key).description),
-      .change: .string(change.kind.rawValue),
-      .properties: .array(
-        change.kind == .update ? change.properties.sorted().map { .string($0) } : []
-      ),
-      .before: .object(change.kind == .insert ? [] : before),
-    ])
+    return HistoryCall.Change(
+      id: try snapshot.wrappedID(change.key).description,
+      kind: change.kind.rawValue,
+      properties: change.kind == .update ? change.properties.sorted() : [],
+      before: change.kind == .insert ? [] : before
+    )
   }
 
   private func ids(_ keys: [ObjectKey]) throws -> JSONValue {

@@ -6,7 +6,6 @@ import JSONRPC
 import ObjectModel
 import PersistentHistory
 import PersistentStore
-import ProtocolSchemas
 import Spotlight
 
 extension Service {
@@ -36,22 +35,21 @@ extension Service {
       let oldest = past.max { $0.number < $1.number } ?? token
       let behind = max(0, snapshot.head.number - token.number)
       let state = status.state == .ready && behind > 0 ? IndexStatus.State.catchingUp : status.state
-      var members: [JSONMember] = [
-        JSONMember(.token, .string(token.description)), JSONMember(.behind, .integer(behind)),
-        JSONMember(.documents, .integer(status.documents)), JSONMember(.dead, .number(dead)),
-        JSONMember(.bytes, .integer(bytes)), JSONMember(.state, .string(state.rawValue)),
-        JSONMember(.oldest, .string(oldest.description)),
-        JSONMember(.processorMicroseconds, .integer(activity.processorMicroseconds)),
-      ]
-      if state == .paused {
-        members.append(JSONMember(.reason, .string(status.reason?.rawValue ?? "requested")))
-      }
+      var result = IndexStatusCall.Result(
+        token: token.description,
+        behind: behind,
+        documents: status.documents,
+        dead: dead,
+        bytes: bytes,
+        state: state.rawValue,
+        oldest: oldest.description,
+        processorMicroseconds: activity.processorMicroseconds
+      )
+      if state == .paused { result.reason = status.reason?.rawValue ?? "requested" }
       // This request itself makes the index look for commits.
       let isWaiting = state == .ready && behind == 0
-      if let step = activity.step, !isWaiting {
-        members.append(JSONMember(.activity, .string(step.text)))
-      }
-      writer.value(.object(members))
+      if !isWaiting { result.activity = activity.step?.text }
+      writer.value(result.json)
     }
   }
 
@@ -98,18 +96,18 @@ extension Service {
       let token = try status.token ?? snapshot.oldest()
       switch order {
       case .rebuild:
-        writer.value(
-          .object([
-            .token: .string(token.description), .documents: .integer(status.documents),
-            .bytes: .integer(bytes),
-          ])
+        let result = IndexRebuildCall.Result(
+          token: token.description,
+          documents: status.documents,
+          bytes: bytes
         )
+        writer.value(result.json)
       case .pause, .resume, .write, .deleteDomains, .restoreDomains:
-        writer.value(
-          .object([
-            .token: .string(token.description), .state: .string(status.state.rawValue),
-          ])
+        let result = IndexStateResult(
+          token: token.description,
+          state: status.state.rawValue
         )
+        writer.value(result.json)
       }
     }
   }
@@ -150,7 +148,7 @@ extension Service {
               index: index,
               check: { try work.report($0, of: expected) }
             )
-            writer.value(try verification.run())
+            writer.value(try verification.run().json)
             writer.raw("}")
             return MessageBytes(writer)
           }
@@ -175,49 +173,48 @@ extension Service {
     let mismatch = store.mismatch
     let now = store.now()
     let silence = silenceMax
-    let observing = observingJSON
-    let disconnected = disconnections.entries.map(\.json)
-    let sorts = self.store.unindexedSorts.slowest.map { sort, requests -> JSONValue in
-      .object([
-        .entity: .string(sort.entity), .sort: .array(sort.keys.map { .string($0) }),
-        .count: .integer(requests.count), .microsecondsMax: .integer(requests.microsecondsMax),
-      ])
+    let observing = observingSums
+    let disconnected = disconnections.entries.map(\.wire)
+    let sorts = self.store.unindexedSorts.slowest.map { sort, requests in
+      StatusCall.SlowSort(
+        entity: sort.entity,
+        sort: sort.keys,
+        count: requests.count,
+        microsecondsMax: requests.microsecondsMax
+      )
     }
     read(request) { snapshot, writer in
       let oldest = try snapshot.oldest()
-      let followers = listed.map { follower -> JSONValue in
+      var file = StatusCall.Store(path: container.path)
+      file.id = identifier
+      file.isReadOnly = isReadOnly
+      file.bytes = Int64(FileSize.of([container.storePath, container.storePath + "-wal"]))
+      file.hasUnsealedChanges = snapshot.hidesUnsealedChanges
+      var result = StatusCall.Result(
+        state: mismatch == nil ? "serving" : "mismatch",
+        store: file,
+        connections: connections
+      )
+      result.token = snapshot.token.description
+      result.mismatch = mismatch?.message
+      result.subscriptions = subscriptions
+      result.observing = observing
+      result.disconnected = disconnected
+      result.followers = listed.map { follower in
         let token = follower.token ?? oldest
-        return .object([
-          .name: .string(follower.name), .token: .string(token.description),
-          .behind: .integer(max(0, snapshot.head.number - token.number)),
-        ])
+        return ListFollowersCall.Follower(
+          name: follower.name,
+          token: token.description,
+          behind: max(0, snapshot.head.number - token.number)
+        )
       }
-      var members: [JSONMember] = [
-        JSONMember(.state, mismatch == nil ? "serving" : "mismatch"),
-        JSONMember(.token, .string(snapshot.token.description)),
-      ]
-      if let mismatch { members.append(JSONMember(.mismatch, .string(mismatch.message))) }
-      let bytes = FileSize.of([container.storePath, container.storePath + "-wal"])
-      var store: [JSONMember] = [
-        JSONMember(.path, .string(container.path)), JSONMember(.id, .string(identifier)),
-        JSONMember(.readOnly, .bool(isReadOnly)), JSONMember(.bytes, .integer(Int64(bytes))),
-      ]
-      if snapshot.hidesUnsealedChanges { store.append(JSONMember(.unsealed, true)) }
-      let rest: JSONValue = .object([
-        .store: .object(store),
-        .connections: .integer(connections), .subscriptions: .integer(subscriptions),
-        .observing: observing, .disconnected: .array(disconnected),
-        .followers: .array(
-          followers + (try Self.followers(snapshot, now, silence))
-        ),
-        .history: .object([.oldest: .string(oldest.description)]), .slowSorts: .array(sorts),
-        .unusedIndexes: .array(
-          try snapshot.unusedIndexes().map { index in
-            .object([.entity: .string(index.entity), .keys: .array(index.keys.map { .string($0) })])
-          }
-        ),
-      ])
-      writer.value(.object(members + (rest.members ?? [])))
+      result.followers += try Self.followers(snapshot, now, silence)
+      result.oldest = oldest.description
+      result.slowSorts = sorts
+      result.unusedIndexes = try snapshot.unusedIndexes().map { index in
+        StatusCall.UnusedIndex(entity: index.entity, keys: index.keys)
+      }
+      writer.value(result.json)
     }
   }
 }
@@ -233,7 +230,7 @@ private struct IndexVerification {
   /// comparison has to end.
   let check: (Int) throws -> Void
 
-  func run() throws -> JSONValue {
+  func run() throws -> IndexVerifyCall.Result {
     let indexed = try IndexedTexts(snapshot)
     let deleted = try index.deletedDomains()
     guard let position = try snapshot.logPosition(of: index.token),
@@ -290,14 +287,13 @@ private struct IndexVerification {
       }
     }
     let found = (differing.sorted + leftover.sorted).prefix(Differences.max)
-    return .object([
-      .token: .string(index.token.description), .checked: .integer(checked),
-      .differences: .array(
-        try found.map { key, what in
-          .object([.id: .string(try snapshot.wrappedID(key).description), .what: .string(what)])
-        }
-      ),
-    ])
+    return IndexVerifyCall.Result(
+      token: index.token.description,
+      checked: checked,
+      differences: try found.map { key, kind in
+        .init(id: try snapshot.wrappedID(key).description, kind: kind)
+      }
+    )
   }
 }
 

@@ -18,27 +18,22 @@ extension Service {
     let facts = facts
     let store = store
     read(request) { snapshot, writer in
-      let features = MethodTable.all.filter { $0.direction == .clientToServer }
-        .map { JSONValue.string($0.name) }
-      writer.value(
-        .object([
-          .serverInfo: .object([.name: .string(facts.name), .version: .string(facts.version)]),
-          .capabilities: .object([
-            .cordial: .object([
-              .protocolVersion: .integer(Int64(OpenRPC.protocolVersion)), .limits: limits,
-              .features: .array(features),
-              .positionEncoding: .string(call.positionEncoding.rawValue),
-            ])
-          ]),
-          .store: .object([
-            .id: .string(store.identifier), .token: .string(snapshot.token.description),
-            .model: .object([
-              .name: .string(store.model.name), .version: .string(store.model.version),
-              .hash: .string(store.model.hash),
-            ]),
-          ]),
-        ])
+      let result = InitializeCall.Result(
+        name: facts.name,
+        version: facts.version,
+        protocolVersion: Int64(OpenRPC.protocolVersion),
+        limits: limits.members ?? [],
+        features: MethodTable.all.filter { $0.direction == .clientToServer }.map(\.name),
+        positionEncoding: call.positionEncoding.rawValue,
+        store: InitializeCall.Store(
+          id: store.identifier,
+          token: snapshot.token.description,
+          modelName: store.model.name,
+          modelVersion: store.model.version,
+          modelHash: store.model.hash
+        )
       )
+      writer.value(result.json)
     }
   }
 }

@@ -4,7 +4,6 @@ import JSON
 import JSONRPC
 import ObjectModel
 import PersistentStore
-import ProtocolSchemas
 
 /// A subscription, as `observe/list` shows it.
 private struct ListedSubscription: Sendable {
@@ -31,7 +30,7 @@ private struct ListedSubscription: Sendable {
       JSONMember(.rows, .integer(Int64(observation.result.elementCount))),
       JSONMember(.bytes, .integer(Int64(observation.bytes))),
     ]
-    members += costs.members
+    members += costs.sums.json.members ?? []
     if let last = costs.last { members.append(JSONMember(.last, last.json(in: model))) }
     Self.write(members, to: &writer)
     writer.raw("}")
@@ -78,13 +77,13 @@ extension Service {
   }
 
   /// The sums of all observations, for `status`.
-  var observingJSON: JSONValue {
+  var observingSums: StatusCall.Observing {
     var costs = ObservationCosts()
     var bytes = 0
     for (observation, own) in observing.registry.all().values {
       costs = costs + own
       bytes += observation.bytes
     }
-    return .object([JSONMember(.bytes, .integer(Int64(bytes)))] + costs.members)
+    return StatusCall.Observing(bytes: Int64(bytes), costs: costs.sums)
   }
 }

@@ -4,7 +4,6 @@ import Interruptions
 import JSON
 import JSONRPC
 import PersistentStore
-import ProtocolSchemas
 
 extension Service {
   func backup(_ call: BackupCall, _ request: Request) throws {
@@ -15,10 +14,11 @@ extension Service {
       self.answer(
         request,
         outcome.map { copy in
-          .object([
-            .path: .string(path), .token: .string(copy.token.description),
-            .bytes: .integer(Int64(copy.bytes)),
-          ])
+          BackupCall.Result(
+            path: path,
+            token: copy.token.description,
+            bytes: Int64(copy.bytes)
+          )
         }
       )
     }
@@ -40,7 +40,7 @@ extension Service {
       self.answer(
         request,
         outcome.map {
-          .object([.before: .integer(Int64($0.before)), .after: .integer(Int64($0.after))])
+          CompactCall.Result(before: Int64($0.before), after: Int64($0.after))
         }
       )
     }

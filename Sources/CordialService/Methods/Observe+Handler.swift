@@ -6,24 +6,36 @@ import JSON
 import JSONRPC
 import PersistentHistory
 import PersistentStore
-import ProtocolSchemas
 import Spotlight
 
 extension Service {
-  func observe(_ call: ObserveCall, _ session: Session, _ request: Request) throws {
+  func observe(
+    _ call: ObserveCall,
+    _ text: String,
+    _ session: Session,
+    _ request: Request
+  ) throws {
     var call = call
     call.set(session.positionEncoding)
-    try register(call, session, request)
+    try register(call, text, session, request)
   }
 
-  private func register(_ call: ObserveCall, _ session: Session, _ request: Request) throws {
+  private func register(
+    _ call: ObserveCall,
+    _ text: String,
+    _ session: Session,
+    _ request: Request
+  ) throws {
     let since = try call.since.map { text throws(RPCError) in
       guard let token = StoreToken(text) else {
         throw RPCError(.invalidParams, "observe: \"\(text.excerpt)\" is not a token")
       }
       return token
     }
-    guard Observation.bytes(ofIdentity: call.identity) <= limits.observedBytesMax else {
+    guard
+      Observation.bytes(ofIdentity: ObservedRequest.identity(call.mode, text))
+        <= limits.observedBytesMax
+    else {
       throw tooManyObservedBytes
     }
     let replaced = call.key.flatMap { session.observed.numbersByKey[$0] }
@@ -34,13 +46,13 @@ extension Service {
     if replaced == nil { session.observed.nextNumber += 1 }
     guard case .search(let search) = call.target else {
       return afterUpdate(session) { service in
-        service.register(call, nil, nil, number: number, since: since, request)
+        service.register(call, text, nil, nil, number: number, since: since, request)
       }
     }
     try find(search, key: call.key, since: since, request) { service, found, former in
       guard let session = service.sessions[request.session] else { return }
       service.afterUpdate(session) { service in
-        service.register(call, found, former, number: number, since: since, request)
+        service.register(call, text, found, former, number: number, since: since, request)
       }
     }
   }
@@ -67,6 +79,7 @@ extension Service {
   /// Snapshot and registration are one step: the connection gets no update in between.
   private func register(
     _ call: ObserveCall,
+    _ text: String,
     _ found: ObservedSearch?,
     _ former: ObservedSearch?,
     number: Int,
@@ -79,6 +92,7 @@ extension Service {
     let observed = session.observed
     let registration = Registration(
       call: call,
+      text: text,
       subscriber: Subscriber(session: session.number, number: number),
       former: former?.live,
       since: since,
@@ -100,7 +114,7 @@ extension Service {
       },
       known: since == nil && found == nil
         ? observing.registry.known(
-          call.identity,
+          ObservedRequest.identity(call.mode, text),
           at: observing.isStepping ? nil : observing.position
         ) : nil,
       added: addedKind,
@@ -226,7 +240,7 @@ extension Service {
       service.sendParts(to: session)
       service.remove(number, session)
       if session.observed.subscriptions.isEmpty { session.observed.position = nil }
-      service.finish(request, result: [:])
+      service.finish(request, result: EmptyResult().json)
     }
   }
 
@@ -256,7 +270,7 @@ extension Service {
       return flushSearches(of: request.session) { service, error in
         if let error { return service.finish(request, .failure(RPCError(late: error))) }
         if let session = service.sessions[request.session] { service.sendParts(to: session) }
-        service.finish(request, result: .object([.token: .string(token.description)]))
+        service.finish(request, result: PositionResult(token: token.description).json)
       }
     }
     let cancelWait = follower.reach(token, for: request.session) { error in

@@ -6,7 +6,6 @@ import JSONRPC
 import ObjectModel
 import PersistentHistory
 import PersistentStore
-import ProtocolSchemas
 import Synchronization
 
 extension Service {
@@ -19,11 +18,9 @@ extension Service {
       )
     }
     var changes = SaveRequest(
-      inserts: call.inserts.map { .init(id: $0.id, entity: $0.entity, values: $0.values) },
-      updates: call.updates.map {
-        .init(id: $0.id, version: $0.version, asOf: $0.asOf, values: $0.values)
-      },
-      deletes: call.deletes.map { .init(id: $0.id, version: $0.version) },
+      inserts: call.inserts,
+      updates: call.updates,
+      deletes: call.deletes,
       author: call.author ?? session.author,
       context: call.context ?? session.context,
       process: facts.process,
@@ -36,7 +33,8 @@ extension Service {
   }
 
   func delete(_ call: DeleteCall, _ session: Session, _ request: Request) throws {
-    guard call.ids.count <= limits.saveChangesMax else {
+    let ids = call.ids ?? []
+    guard ids.count <= limits.saveChangesMax else {
       throw Limits.exceeded(
         "saveChanges",
         max: limits.saveChangesMax,
@@ -44,7 +42,7 @@ extension Service {
       )
     }
     var changes = SaveRequest(
-      deletes: call.ids.map { .init(id: $0, version: nil) },
+      deletes: ids.map { .init(id: $0, version: nil) },
       author: call.author ?? session.author,
       context: call.context ?? session.context,
       process: facts.process,
@@ -216,26 +214,15 @@ extension SaveAnswer {
   ) {
     let affected = registry.subscribers(affectedBy: dryRun.changes)
     let own = affected.filter { $0.session == session }.sorted()
-    var members: [JSONMember] = []
-    if let error = dryRun.error.map({ RPCError($0) }) {
-      members.append(
-        JSONMember(
-          .error,
-          .object([
-            .code: .integer(Int64(error.code)), .message: .string(error.message),
-            .data: error.data ?? .null,
-          ])
-        )
-      )
-    }
-    members += [
-      JSONMember(.delete, .array(dryRun.deletes.map { .string(text($0)) })),
-      JSONMember(.update, .array(dryRun.updates.map { .string(text($0)) })),
-      JSONMember(.fire, .array(own.map { .string($0.name) })),
-      JSONMember(.others, .integer(Int64(affected.count - own.count))),
-    ]
+    let result = DryRunResult(
+      error: dryRun.error.map { RPCError($0).json },
+      deletes: dryRun.deletes.map(text),
+      updates: dryRun.updates.map(text),
+      subscriptions: own.map(\.name),
+      otherCount: Int64(affected.count - own.count)
+    )
     writer.key(.dryRun, after: ",")
-    writer.value(.object(members))
+    writer.value(result.json)
   }
 }
 

@@ -48,16 +48,11 @@ extension Service {
             let suggestions = try index.suggestions(wanted, without: [])
             var writer = JSONWriter()
             MessageWriter.beginResult(request.id, &writer)
-            writer.value(
-              .object([
-                .token: .string(index.token.description),
-                .suggestions: .array(
-                  suggestions.map {
-                    .object([.text: .string($0.text), .documents: .integer($0.documents)])
-                  }
-                ),
-              ])
+            let result = SuggestCall.Result(
+              token: index.token.description,
+              suggestions: suggestions.map { .init(text: $0.text, documents: $0.documents) }
             )
+            writer.value(result.json)
             writer.raw("}")
             return MessageBytes(writer)
           }
@@ -85,7 +80,7 @@ extension Service {
       isFuzzy: call.isFuzzy,
       hasReadings: call.hasReadings,
       offset: call.offset,
-      limit: call.limit,
+      limit: call.hitsMax,
       wordsMax: limits.queryWordsMax,
       wantsAll: wantsAll || call.facets != nil,
       explains: call.explains

@@ -4,7 +4,6 @@ import JSON
 import ObjectModel
 import PersistentHistory
 import PersistentStore
-import ProtocolSchemas
 import Spotlight
 
 /// The encoder of a result of `search`.
@@ -286,7 +285,7 @@ struct SearchAnswer {
     }
     if call.explains {
       writer.key(.postings, after: ",")
-      writer.value(Self.value(of: result.postings))
+      writer.value(Self.wire(result.postings).json)
     }
     writer.key(.tookMicroseconds, after: ",")
     writer.integer(microseconds())
@@ -341,10 +340,12 @@ struct SearchAnswer {
     if call.snippets, let snippet = highlighter.snippet(of: bodies(values, entity)) {
       writer.key(.snippet, after: ",")
       writer.value(
-        .object([
-          .property: .string(snippet.property), .text: .string(snippet.text),
-          .highlights: Self.pairs(snippet.highlights),
-        ])
+        SearchCall.Snippet(
+          property: snippet.property,
+          text: snippet.text,
+          highlights: Self.pairs(snippet.highlights)
+        )
+        .json
       )
     }
     if let plan = plans[hit.key.entity] {
@@ -353,7 +354,7 @@ struct SearchAnswer {
     }
     if call.explains {
       writer.key(.explanation, after: ",")
-      writer.value(Self.explanation(hit.explanation))
+      writer.value(Self.explanation(hit.explanation).json)
     }
     writer.raw("}")
   }
@@ -366,20 +367,20 @@ struct SearchAnswer {
     return (score * unit).rounded() / unit
   }
 
-  static func explanation(_ terms: [TermShare]) -> JSONValue {
-    .array(
-      terms.map { term in
-        .object([
-          .term: .string(term.term), .count: .integer(term.count),
-          .frequency: .integer(term.documents), .bound: .number(rounded(term.bound)),
-          .share: .number(rounded(term.share)),
-        ])
-      }
-    )
+  static func explanation(_ terms: [TermShare]) -> [SearchCall.TermShare] {
+    terms.map { term in
+      SearchCall.TermShare(
+        term: term.term,
+        count: term.count,
+        frequency: term.documents,
+        bound: rounded(term.bound),
+        share: rounded(term.share)
+      )
+    }
   }
 
-  static func value(of postings: Postings) -> JSONValue {
-    .object([.read: .integer(postings.read), .skipped: .integer(postings.skipped)])
+  static func wire(_ postings: Postings) -> SearchCall.Postings {
+    SearchCall.Postings(read: postings.read, skipped: postings.skipped)
   }
 
   private func highlights(_ values: [String: String?], _ highlighter: Highlighter) -> JSONValue {

@@ -5,7 +5,6 @@ import JSONRPC
 import ObjectModel
 import PersistentHistory
 import PersistentStore
-import ProtocolSchemas
 import Spotlight
 
 extension Service {
@@ -19,7 +18,7 @@ extension Service {
       service.withSearch(call.search, wanted, interruption) { answer, index in
         var writer = JSONWriter()
         MessageWriter.beginResult(request.id, &writer)
-        writer.value(.object(try answer.reason(call.id, wanted, index)))
+        writer.value(try answer.reason(call.id, wanted, index).json)
         writer.raw("}")
         return MessageBytes(writer)
       } completion: { service, outcome in
@@ -36,37 +35,31 @@ extension SearchAnswer {
   ///   - id: The ID of the object.
   ///   - wanted: The parameters of the search.
   ///   - index: A snapshot of the index, which is not newer than that of the store.
-  /// - Returns: The members of the answer.
+  /// - Returns: The answer.
   /// - Throws: `StoreError` for a text that is no ID; `SpotlightError` where the index has not
   ///   reached the newest change of the object; `SQLiteError`.
   fileprivate func reason(
     _ id: String,
     _ wanted: SearchRequest,
     _ index: IndexSnapshot
-  ) throws -> [JSONMember] {
-    var members = [JSONMember(.token, .string(token.description))]
-    func end(
-      _ found: Bool,
-      _ others: [JSONMember],
-      _ postings: Postings = Postings(read: 0, skipped: 0)
-    ) -> [JSONMember] {
-      members.append(JSONMember(.found, .bool(found)))
-      return members + others + [JSONMember(.postings, Self.value(of: postings))]
+  ) throws -> SearchExplainCall.Result {
+    func missed(_ reason: String, rule: String? = nil) -> SearchExplainCall.Result {
+      var result = SearchExplainCall.Result(token: token.description, isFound: false)
+      result.reason = reason
+      result.rule = rule
+      return result
     }
     guard let key = try snapshot.resolve(id), try snapshot.exists(key) else {
-      return end(false, [JSONMember(.reason, "unknown")])
+      return missed("unknown")
     }
     guard snapshot.model.entity(key.entity).spotlight != nil else {
-      return end(false, [JSONMember(.reason, "notIndexed"), JSONMember(.rule, "entity")])
+      return missed("notIndexed", rule: "entity")
     }
     try checkIndexed(key, id)
     let content = try indexed.content([key.object], of: key.entity)[key.object]
     let isDeleted = try content?.domain.map { try index.deletedDomains().contains($0) } ?? false
     if let rule = isDeleted ? .delegate : try indexed.exclusion(of: key) {
-      return end(
-        false,
-        [JSONMember(.reason, "notIndexed"), JSONMember(.rule, .string(rule.rawValue))]
-      )
+      return missed("notIndexed", rule: rule.rawValue)
     }
     let texts = content?.texts ?? []
     let deleted = try deletedObjects()
@@ -77,45 +70,28 @@ extension SearchAnswer {
       without: deleted ?? [],
       filter: filter ?? (deleted == nil ? existing : nil)
     )
+    var result: SearchExplainCall.Result
     switch verdict {
     case .found(let rank, let score, let terms):
-      return end(
-        true,
-        [
-          JSONMember(.rank, .integer(Int64(rank))),
-          JSONMember(.score, .number(Self.rounded(score))),
-          JSONMember(.explanation, Self.explanation(terms)),
-        ],
-        postings
-      )
-    case .notIndexed:
-      return end(false, [JSONMember(.reason, "notIndexed"), JSONMember(.rule, "empty")])
+      result = SearchExplainCall.Result(token: token.description, isFound: true)
+      result.rank = Int64(rank)
+      result.score = Self.rounded(score)
+      result.explanation = Self.explanation(terms)
+    case .notIndexed: return missed("notIndexed", rule: "empty")
     case .missingWord(let word, let nearest):
-      return end(
-        false,
-        [
-          JSONMember(.reason, "missingWord"), JSONMember(.word, .string(word)),
-          JSONMember(.nearest, .array(nearest.map { .string($0) })),
-        ],
-        postings
-      )
+      result = missed("missingWord")
+      result.word = word
+      result.nearest = nearest
     case .excludedWord(let word):
-      return end(
-        false,
-        [JSONMember(.reason, "excludedWord"), JSONMember(.word, .string(word))],
-        postings
-      )
+      result = missed("excludedWord")
+      result.word = word
     case .filtered:
+      result = missed("filtered")
       let isOther = wanted.entities.map { !$0.contains(key.entity) } ?? false
-      return end(
-        false,
-        [
-          JSONMember(.reason, "filtered"),
-          JSONMember(.filter, isOther ? "entities" : "predicate"),
-        ],
-        postings
-      )
+      result.filter = isOther ? "entities" : "predicate"
     }
+    result.postings = Self.wire(postings)
+    return result
   }
 
   /// Checks that the index has the present texts of an object.

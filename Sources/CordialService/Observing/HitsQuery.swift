@@ -3,7 +3,6 @@ import CordialValues
 import JSON
 import ObjectModel
 import PersistentStore
-import ProtocolSchemas
 
 /// The hits of a search, which the index finds: a snapshot of the store reads none of them.
 struct HitsQuery: LiveQuery {

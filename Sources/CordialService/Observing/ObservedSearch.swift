@@ -4,7 +4,6 @@ import JSON
 import JSONRPC
 import ObjectModel
 import PersistentStore
-import ProtocolSchemas
 
 /// The result of an observed search at one position of the index.
 final class ObservedSearch: Sendable {

@@ -1,3 +1,4 @@
+import CordialProtocol
 import CordialValues
 import DequeModule
 import Interruptions

@@ -4,7 +4,6 @@ import Interruptions
 import JSONRPC
 import Logging
 import PersistentStore
-import ProtocolSchemas
 import Spotlight
 
 /// Observed searches, which have other results when the index has advanced.

@@ -1,3 +1,4 @@
+import CordialProtocol
 import DequeModule
 import JSON
 import JSONRPC

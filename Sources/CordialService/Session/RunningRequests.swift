@@ -1,3 +1,4 @@
+import CordialProtocol
 import Interruptions
 import JSONRPC
 import ProtocolSchemas

@@ -6,48 +6,9 @@ package import PersistentHistory
 
 /// The changes of one transaction: either all of them are made, or none.
 package struct SaveRequest: Sendable {
-  /// A new object.
-  package struct Insert: Sendable {
-    /// A temporary or identity ID, nil when only the entity is named.
-    package let id: String?
-    /// The entity, nil when the ID names it.
-    package let entity: String?
-    package let values: [JSONMember]
-
-    package init(id: String?, entity: String?, values: [JSONMember]) {
-      self.id = id
-      self.entity = entity
-      self.values = values
-    }
-  }
-
-  /// Changed properties of an object.
-  package struct Update: Sendable {
-    package let id: String
-    /// The version that the client sent; nil for no check.
-    package let version: Int64?
-    /// The token of the response in which the client read to-manys; nil for none.
-    package let asOf: String?
-    package let values: [JSONMember]
-
-    package init(id: String, version: Int64?, asOf: String? = nil, values: [JSONMember]) {
-      self.id = id
-      self.version = version
-      self.asOf = asOf
-      self.values = values
-    }
-  }
-
-  /// An object to delete.
-  package struct Delete: Sendable {
-    package let id: String
-    package let version: Int64?
-
-    package init(id: String, version: Int64?) {
-      self.id = id
-      self.version = version
-    }
-  }
+  package typealias Insert = InsertedObject<[JSONMember]>
+  package typealias Update = UpdatedObject<[JSONMember]>
+  package typealias Delete = DeletedObject
 
   /// Values for all objects that match.
   package struct UpdateMatching: Sendable {

@@ -2,7 +2,7 @@ import CordialProtocol
 import JSON
 
 /// The members of a subscription's update.
-enum Update {
+enum UpdateFields {
   private static let offset = Field.required(.offset, .count, "the position in the rows")
   private static let id = Field.required(.id, .wrappedID, "the object")
   private static let properties = "the returned values that may differ"
@@ -122,18 +122,17 @@ extension Schema {
   )
 }
 
-/// `changes`: the updates of all subscriptions of a connection, in one message.
-package enum ChangesNotification {
+extension ChangesNotification: DescribedMessage {
   private static let update = Schema.named(
     "SubscriptionUpdate",
     .object(
-      [.required(.subscription, .string, "the name of the subscription")] + Update.members
-        + Update.fresh + [.optional(.error, .error, "the error that ended the subscription")]
+      [.required(.subscription, .string, "the name of the subscription")] + UpdateFields.members
+        + UpdateFields.fresh + [.optional(.error, .error, "the error that ended the subscription")]
     )
   )
 
   package static let method = Method.notification(
-    .changes,
+    name,
     "Reports the changes of the connection's subscriptions between two positions.",
     direction: .serverToClient,
     params: [

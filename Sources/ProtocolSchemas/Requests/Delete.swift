@@ -1,23 +1,10 @@
 import CordialProtocol
-package import JSON
-package import JSONRPC
+import JSON
 
 /// `delete`: removes objects by ID or by predicate, cascades included.
-package struct DeleteCall: Call {
-  package let ids: [String]
-  /// The entity of a delete by predicate, nil for a delete by IDs.
-  package let entity: String?
-  package let predicate: String?
-  package let arguments: JSONValue?
-  package let author: String?
-  package let context: String?
-  package let isDurable: Bool
-  package let returnsIDs: Bool
-  package let isDryRun: Bool
-  package let transaction: String?
-
+extension DeleteCall: DescribedCall {
   package static let method = Method.request(
-    .delete,
+    name,
     "Deletes objects by their IDs, or the objects of an entity that match a predicate.",
     order: .write,
     traits: [.isScripted],
@@ -40,23 +27,4 @@ package struct DeleteCall: Call {
       .objectNotFound, .deleteDenied, .predicateInvalid, .invalidIdentifier, .limitExceeded,
     ]
   )
-
-  package init(_ params: Params) throws(RPCError) {
-    ids = params.strings(.ids) ?? []
-    entity = params.string(.entity)
-    predicate = params.string(.predicate)
-    arguments = params[.arguments]
-    author = try WriteFields.author(of: params, in: "delete")
-    context = try WriteFields.context(of: params, in: "delete")
-    isDurable = params.string(.durability) != "normal"
-    returnsIDs = params.string(.returning) == "ids"
-    isDryRun = params.bool(.dryRun)
-    transaction = try WriteFields.transaction(of: "delete", params)
-    guard (params[.ids] == nil) != (entity == nil), (entity == nil) == (predicate == nil) else {
-      throw RPCError(
-        .invalidParams,
-        "delete: name either ids, or an entity and a predicate (TRUEPREDICATE for all)"
-      )
-    }
-  }
 }

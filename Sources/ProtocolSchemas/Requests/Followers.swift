@@ -1,17 +1,10 @@
 import CordialProtocol
 import JSON
-package import JSONRPC
 
 /// `history/purge`: removes the beginning of the log.
-package struct PurgeCall: Call {
-  /// A token or a date; nil when `keep` states what is retained.
-  package let before: String?
-  package let seconds: Int64?
-  package let transactions: Int64?
-  package let bytes: Int64?
-
+extension PurgeCall: DescribedCall {
   package static let method = Method.request(
-    .purgeHistory,
+    name,
     "Removes the beginning of the log that no retention holder needs.",
     order: .write,
     hasTimeLimit: false,
@@ -35,17 +28,6 @@ package struct PurgeCall: Call {
     example: ["keep": ["seconds": 2_592_000]],
     errors: [.historyExpired, .storeReadOnly, .storeBusy]
   )
-
-  package init(_ params: Params) throws(RPCError) {
-    before = params.string(.before)
-    let keep = params[.keep]
-    seconds = keep?[.seconds]?.integer
-    transactions = keep?[.transactions]?.integer
-    bytes = keep?[.bytes]?.integer
-    guard (before == nil) != (keep?.members?.isEmpty ?? true) else {
-      throw RPCError(.invalidParams, "history/purge: name either before or keep")
-    }
-  }
 }
 
 private let nameField = Field.required(.name, .string, "the follower's name, at most 200 bytes")
@@ -53,25 +35,10 @@ private let positionResult = Schema.object([
   .required(.token, .token, "the position of the follower")
 ])
 
-/// Reads the name of a follower.
-private func followerName(_ params: Params) throws(RPCError) -> String {
-  let name = try params.text(.name)
-  guard (1...200).contains(name.utf8.count), !name.utf8.contains(0) else {
-    throw RPCError(.invalidParams, "A follower's name has 1 to 200 bytes, none of them 0")
-  }
-  guard name != "spotlight" else {
-    throw RPCError(.invalidParams, "The name spotlight belongs to the search index: choose another")
-  }
-  return name
-}
-
 /// `follower/register`: retains the log for a follower until the follower acknowledges it.
-package struct RegisterFollowerCall: Call {
-  package let name: String
-  package let since: String?
-
+extension RegisterFollowerCall: DescribedCall {
   package static let method = Method.request(
-    .registerFollower,
+    name,
     "Retains the log for a follower, from a position until the follower acknowledges it.",
     order: .write,
     params: [
@@ -82,20 +49,12 @@ package struct RegisterFollowerCall: Call {
     example: ["name": "mirror"],
     errors: [.historyExpired, .limitExceeded, .storeReadOnly]
   )
-
-  package init(_ params: Params) throws(RPCError) {
-    name = try followerName(params)
-    since = params.string(.since)
-  }
 }
 
 /// `follower/acknowledge`: records the position up to which a follower has read.
-package struct AcknowledgeCall: Call {
-  package let name: String
-  package let token: String
-
+extension AcknowledgeCall: DescribedCall {
   package static let method = Method.request(
-    .acknowledge,
+    name,
     "Records the position up to which a follower has read, which never goes back.",
     order: .write,
     params: [nameField, .required(.token, .token, "the position up to which it has read")],
@@ -103,33 +62,24 @@ package struct AcknowledgeCall: Call {
     example: ["name": "mirror", "token": "9e3779b1-4-f1bbcd88"],
     errors: [.historyExpired, .storeReadOnly]
   )
-
-  package init(_ params: Params) throws(RPCError) {
-    name = try followerName(params)
-    token = try params.text(.token)
-  }
 }
 
 /// `follower/list`: lists the followers of the log.
-package struct ListFollowersCall: Call {
+extension ListFollowersCall: DescribedCall {
   package static let method = Method.request(
-    .listFollowers,
+    name,
     "Lists the named followers of the log with their positions.",
     order: .read,
     result: .object([
       .required(.followers, .array(.follower), "the followers, ordered by name")
     ])
   )
-
-  package init(_ params: Params) throws(RPCError) {}
 }
 
 /// `follower/remove`: removes a follower.
-package struct RemoveFollowerCall: Call {
-  package let name: String
-
+extension RemoveFollowerCall: DescribedCall {
   package static let method = Method.request(
-    .removeFollower,
+    name,
     "Removes a follower, for which the log is then no longer retained.",
     order: .write,
     params: [nameField],
@@ -137,10 +87,6 @@ package struct RemoveFollowerCall: Call {
     example: ["name": "mirror"],
     errors: [.storeReadOnly]
   )
-
-  package init(_ params: Params) throws(RPCError) {
-    name = try followerName(params)
-  }
 }
 
 extension Schema {

@@ -1,30 +1,8 @@
 import CordialProtocol
 import JSON
-package import JSONRPC
 
 /// `history`: reads the commits after a position, oldest first.
-package struct HistoryCall: Call {
-  /// A token or a date, nil for the oldest retained position.
-  package let since: String?
-  package let limit: Int
-  package let entities: [String]?
-  package let authors: [Author]?
-
-  /// A filter of commits by their author.
-  package enum Author: Sendable {
-    /// The commits of one author; nil for the commits without an author.
-    case one(String?)
-    /// The commits of the authors whose names begin with a text.
-    case prefix(String)
-
-    package func includes(_ author: String?) -> Bool {
-      switch self {
-      case .one(let wanted): wanted == author
-      case .prefix(let prefix): author?.utf8.starts(with: prefix.utf8) == true
-      }
-    }
-  }
-
+extension HistoryCall: DescribedCall {
   /// The params that select commits and changes.
   package static let filters: [Field] = [
     .optional(
@@ -74,7 +52,7 @@ package struct HistoryCall: Call {
   )
 
   package static let method = Method.request(
-    .history,
+    name,
     "Reads the log: commits after a position, oldest first, with their changes.",
     order: .read,
     params: [
@@ -97,13 +75,4 @@ package struct HistoryCall: Call {
     example: ["limit": 2],
     errors: [.historyExpired, .unknownEntity]
   )
-
-  package init(_ params: Params) throws(RPCError) {
-    since = params.string(.since)
-    limit = params.int(.limit) ?? 100
-    entities = params.strings(.entities)
-    authors = params[.authors]?.array?.map { author in
-      author[.prefix]?.string.map { .prefix($0) } ?? .one(author.string)
-    }
-  }
 }

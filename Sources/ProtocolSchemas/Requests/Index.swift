@@ -1,11 +1,10 @@
 import CordialProtocol
 import JSON
-package import JSONRPC
 
 /// `index/status`: reports the position and the state of the search index.
-package struct IndexStatusCall: Call {
+extension IndexStatusCall: DescribedCall {
   package static let method = Method.request(
-    .indexStatus,
+    name,
     "Reports the position and the state of the search index.",
     order: .read,
     hasTimeLimit: false,
@@ -26,14 +25,12 @@ package struct IndexStatusCall: Call {
       .required(.processorMicroseconds, .count, "the processor time that the index has used"),
     ])
   )
-
-  package init(_ params: Params) throws(RPCError) {}
 }
 
 /// `index/verify`: compares the index with the store.
-package struct IndexVerifyCall: Call {
+extension IndexVerifyCall: DescribedCall {
   package static let method = Method.request(
-    .verifyIndex,
+    name,
     "Lets the index catch up, then compares it with the store.",
     order: .read,
     hasTimeLimit: false,
@@ -53,14 +50,12 @@ package struct IndexVerifyCall: Call {
       ),
     ])
   )
-
-  package init(_ params: Params) throws(RPCError) {}
 }
 
 /// `index/rebuild`: builds a new index beside the old one.
-package struct IndexRebuildCall: Call {
+extension IndexRebuildCall: DescribedCall {
   package static let method = Method.request(
-    .rebuildIndex,
+    name,
     "Builds a new index beside the old one, which answers until the new one is complete.",
     order: .read,
     hasTimeLimit: false,
@@ -70,14 +65,12 @@ package struct IndexRebuildCall: Call {
       .required(.bytes, .count, "the size on disk"),
     ])
   )
-
-  package init(_ params: Params) throws(RPCError) {}
 }
 
 /// `index/pause`: stops the index at its position.
-package struct IndexPauseCall: Call {
+extension IndexPauseCall: DescribedCall {
   package static let method = Method.request(
-    .pauseIndex,
+    name,
     "Stops the index at its position, also after a restart, until index/resume.",
     order: .read,
     hasTimeLimit: false,
@@ -86,14 +79,12 @@ package struct IndexPauseCall: Call {
       .required(.state, .choice(["paused"]), "the state"),
     ])
   )
-
-  package init(_ params: Params) throws(RPCError) {}
 }
 
 /// `index/resume`: lets a paused index follow the history again.
-package struct IndexResumeCall: Call {
+extension IndexResumeCall: DescribedCall {
   package static let method = Method.request(
-    .resumeIndex,
+    name,
     "Lets a paused index follow the history again.",
     order: .read,
     hasTimeLimit: false,
@@ -102,6 +93,4 @@ package struct IndexResumeCall: Call {
       .required(.state, .choice(["ready", "catchingUp"]), "the state"),
     ])
   )
-
-  package init(_ params: Params) throws(RPCError) {}
 }

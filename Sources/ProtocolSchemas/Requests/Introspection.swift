@@ -1,24 +1,21 @@
 import CordialProtocol
 import JSON
-package import JSONRPC
 
 /// `model`: returns the store's model in the form of its file.
-package struct ModelCall: Call {
+extension ModelCall: DescribedCall {
   package static let method = Method.request(
-    .model,
+    name,
     "Returns the store's model.",
     order: .any,
     traits: [.isScripted, .needsNoModel],
     result: .map(.any)
   )
-
-  package init(_ params: Params) throws(RPCError) {}
 }
 
 /// `status`: reports the state of the service.
-package struct StatusCall: Call {
+extension StatusCall: DescribedCall {
   package static let method = Method.request(
-    .status,
+    name,
     "Reports the state of the service.",
     order: .read,
     traits: [.isScripted, .needsNoModel, .hasShortResult],
@@ -115,19 +112,15 @@ package struct StatusCall: Call {
       ),
     ])
   )
-
-  package init(_ params: Params) throws(RPCError) {}
 }
 
 /// `rpc.discover`: returns this protocol as an OpenRPC document.
-package struct DiscoverCall: Call {
+extension DiscoverCall: DescribedCall {
   package static let method = Method.request(
-    .discover,
+    name,
     "Returns this protocol as an OpenRPC document.",
     order: .any,
     traits: [.isScripted, .needsNoModel],
     result: .map(.any)
   )
-
-  package init(_ params: Params) throws(RPCError) {}
 }

@@ -1,21 +1,10 @@
 import CordialProtocol
-package import CordialValues
-import JSON
+import CordialValues
+package import JSON
 package import JSONRPC
 
 /// `initialize`: the handshake, which line framing does not require.
-package struct InitializeCall: Call {
-  package let author: String?
-  package let context: String?
-  /// The merge policy of saves that name none, nil for `error`.
-  package let mergePolicy: String?
-  /// The time for which changes are coalesced, in milliseconds.
-  package let coalesce: Int
-  /// The unit of positions in highlights and snippets.
-  package let positionEncoding: PositionEncoding
-  /// The time limit of requests that name none, in seconds; nil for none.
-  package let timeoutSeconds: Double?
-
+extension InitializeCall: DescribedCall {
   private static let cordial = Field.optional(
     .cordial,
     .object([
@@ -35,7 +24,7 @@ package struct InitializeCall: Call {
   )
 
   package static let method = Method.request(
-    .initialize,
+    name,
     "Opens a connection and returns the capabilities of the service.",
     order: .alone,
     traits: [.isScripted, .needsNoModel, .hasShortResult],
@@ -96,48 +85,28 @@ package struct InitializeCall: Call {
     example: ["processId": nil, "capabilities": [:], "cordial": ["author": "editor"]]
   )
 
-  package init(_ params: Params) throws(RPCError) {
-    let options = params[.cordial] ?? params[.initializationOptions]?[.cordial] ?? [:]
-    if let found = Self.cordial.schema.mismatch(options)?.inside(member: "cordial") {
+  // The settings that are in `initializationOptions` are of the same form.
+  package static func check(_ params: JSONValue) throws(RPCError) {
+    if let found = cordial.schema.mismatch(options(in: params))?.inside(member: "cordial") {
       throw RPCError(.invalidParams, "initialize: \(found.sentence)")
     }
-    author = try WriteFields.checkedAuthor(options[.author]?.string, "initialize")
-    context = try WriteFields.limited(options[.context]?.string, "context", "initialize")
-    mergePolicy = options[.mergePolicy]?.string
-    coalesce = options[.coalesce]?.integer.map(Int.init) ?? 0
-    positionEncoding = Self.positionEncoding(options, params[.capabilities])
-    timeoutSeconds = try Params.timeoutSeconds(of: options, "initialize")
-  }
-}
-
-extension InitializeCall {
-  /// Returns the encoding that a client names, or the first known one of an LSP client's list.
-  private static func positionEncoding(
-    _ options: JSONValue,
-    _ capabilities: JSONValue?
-  ) -> PositionEncoding {
-    let named = options[.positionEncoding]?.string.map { [$0] }
-    let listed = capabilities?["general"]?["positionEncodings"]?.array?.compactMap(\.string)
-    return (named ?? listed ?? []).lazy.compactMap(PositionEncoding.init).first ?? .utf16
   }
 }
 
 /// `shutdown`: ends the conversation; only `exit` may follow.
-package struct ShutdownCall: Call {
+extension ShutdownCall: DescribedCall {
   package static let method = Method.request(
-    .shutdown,
+    name,
     "Ends the conversation; only exit may follow.",
     order: .alone,
     traits: [.isScripted, .needsNoModel, .hasShortResult],
     result: .nullable(.any),
     example: nil
   )
-
-  package init(_ params: Params) throws(RPCError) {}
 }
 
 /// `initialized`: states that the client has read the response to `initialize`.
-package enum InitializedNotification {
+package enum InitializedNotification: DescribedMessage {
   package static let method = Method.notification(
     .initialized,
     "States that the client has read the response to initialize."
@@ -145,7 +114,7 @@ package enum InitializedNotification {
 }
 
 /// `exit`: ends the connection after the responses to earlier requests.
-package enum ExitNotification {
+package enum ExitNotification: DescribedMessage {
   package static let method = Method.notification(
     .exit,
     "Ends the connection after the responses to earlier requests."
@@ -153,7 +122,7 @@ package enum ExitNotification {
 }
 
 /// `$/setTrace`: accepted without effect, because LSP clients send it.
-package enum SetTraceNotification {
+package enum SetTraceNotification: DescribedMessage {
   package static let method = Method.notification(
     .setTrace,
     "Accepted without effect, because LSP clients send it.",
@@ -163,7 +132,7 @@ package enum SetTraceNotification {
 }
 
 /// `$/cancelRequest`: cancels a request, which is still answered.
-package enum CancelNotification {
+package enum CancelNotification: DescribedMessage {
   package static let method = Method.notification(
     .cancelRequest,
     "Cancels a request, which is still answered.",

@@ -1,11 +1,10 @@
 import CordialProtocol
 import JSON
-package import JSONRPC
 
 /// `observe/list`: lists the subscriptions of all connections, with their costs.
-package struct ListSubscriptionsCall: Call {
+extension ListSubscriptionsCall: DescribedCall {
   package static let method = Method.request(
-    .listSubscriptions,
+    name,
     "Lists the subscriptions of all connections, with how they are matched and what they cost.",
     order: .read,
     traits: [.isScripted],
@@ -39,7 +38,7 @@ package struct ListSubscriptionsCall: Call {
               .last,
               .object([
                 .required(.token, .token, "the position after it"),
-                .optional(.explanation, .array(Update.explanation), "the changes behind it"),
+                .optional(.explanation, .array(UpdateFields.explanation), "the changes behind it"),
               ]),
               "the last update that may have altered it"
             ),
@@ -49,6 +48,4 @@ package struct ListSubscriptionsCall: Call {
       )
     ])
   )
-
-  package init(_ params: Params) throws(RPCError) {}
 }

@@ -1,13 +1,10 @@
 import CordialProtocol
 import JSON
-package import JSONRPC
 
 /// `store/backup`: copies the store while clients use it.
-package struct BackupCall: Call {
-  package let path: String
-
+extension BackupCall: DescribedCall {
   package static let method = Method.request(
-    .backupStore,
+    name,
     "Copies the store at one position to a new folder, while clients use it.",
     order: .any,
     hasTimeLimit: false,
@@ -20,21 +17,12 @@ package struct BackupCall: Call {
     example: ["path": "/backups/Packages-2026-01-31.cordial"],
     errors: [.storeFull, .storeCorrupt, .storeBusy]
   )
-
-  package init(_ params: Params) throws(RPCError) {
-    var path = try params.text(.path)
-    while path.utf8.count > 1, path.utf8.last == UInt8(ascii: "/") { path.removeLast() }
-    self.path = path
-    guard path.hasPrefix("/"), !path.utf8.contains(0) else {
-      throw RPCError(.invalidParams, "store/backup: path is not an absolute path")
-    }
-  }
 }
 
 /// `store/verify`: checks that the store is consistent.
-package struct VerifyCall: Call {
+extension VerifyCall: DescribedCall {
   package static let method = Method.request(
-    .verifyStore,
+    name,
     "Checks the file, relationships, counts, derived values, and the history against objects.",
     order: .read,
     hasTimeLimit: false,
@@ -66,14 +54,12 @@ package struct VerifyCall: Call {
     ]),
     errors: [.storeCorrupt]
   )
-
-  package init(_ params: Params) throws(RPCError) {}
 }
 
 /// `store/compact`: reclaims unused disk space.
-package struct CompactCall: Call {
+extension CompactCall: DescribedCall {
   package static let method = Method.request(
-    .compactStore,
+    name,
     "Reclaims unused disk space; saves wait meanwhile.",
     order: .write,
     hasTimeLimit: false,
@@ -83,6 +69,4 @@ package struct CompactCall: Call {
     ]),
     errors: [.storeFull, .storeReadOnly, .storeBusy]
   )
-
-  package init(_ params: Params) throws(RPCError) {}
 }

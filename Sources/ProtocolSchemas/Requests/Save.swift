@@ -1,43 +1,8 @@
 import CordialProtocol
-package import JSON
-package import JSONRPC
+import JSON
 
 /// `save`: inserts, updates and deletes objects as one transaction.
-package struct SaveCall: Call {
-  /// A new object.
-  package struct Insert: Sendable {
-    package let id: String?
-    package let entity: String?
-    package let values: [JSONMember]
-  }
-
-  /// The changed properties of an object.
-  package struct Update: Sendable {
-    package let id: String
-    package let version: Int64?
-    /// The token of the response in which the client read to-manys.
-    package let asOf: String?
-    package let values: [JSONMember]
-  }
-
-  /// An object to delete.
-  package struct Delete: Sendable {
-    package let id: String
-    package let version: Int64?
-  }
-
-  package let inserts: [Insert]
-  package let updates: [Update]
-  package let deletes: [Delete]
-  /// The author in the history, nil for the author of the connection.
-  package let author: String?
-  package let context: String?
-  /// The policy for properties that other saves changed, nil for the policy of the connection.
-  package let mergePolicy: String?
-  package let isDurable: Bool
-  package let transaction: String?
-  package let isDryRun: Bool
-
+extension SaveCall: DescribedCall {
   private static let version = Field.optional(
     .version,
     .count,
@@ -45,7 +10,7 @@ package struct SaveCall: Call {
   )
 
   package static let method = Method.request(
-    .save,
+    name,
     "Inserts, updates and deletes objects as one transaction.",
     order: .write,
     traits: [.isScripted],
@@ -139,35 +104,4 @@ package struct SaveCall: Call {
       .limitExceeded, .storeFull, .storeReadOnly, .storeBusy,
     ]
   )
-
-  package init(_ params: Params) throws(RPCError) {
-    inserts = (params[.insert]?.array ?? []).map { insert in
-      Insert(
-        id: insert[.id]?.string,
-        entity: insert[.entity]?.string,
-        values: insert[.values]?.members ?? []
-      )
-    }
-    updates = try (params[.update]?.array ?? []).map { update throws(RPCError) in
-      Update(
-        id: try update.text(.id),
-        version: update[.version]?.integer,
-        asOf: update[.asOf]?.string,
-        values: update[.values]?.members ?? []
-      )
-    }
-    deletes = try (params[.delete]?.array ?? []).map { delete throws(RPCError) in
-      if let id = delete.string { return Delete(id: id, version: nil) }
-      return Delete(id: try delete.text(.id), version: delete[.version]?.integer)
-    }
-    mergePolicy = params.string(.mergePolicy)
-    author = try WriteFields.author(of: params, in: "save")
-    context = try WriteFields.context(of: params, in: "save")
-    isDurable = params.string(.durability) != "normal"
-    transaction = try WriteFields.transaction(of: "save", params)
-    isDryRun = params.bool(.dryRun)
-  }
-
-  /// The number of requested changes.
-  package var count: Int { inserts.count + updates.count + deletes.count }
 }

@@ -1,34 +1,8 @@
 import CordialProtocol
-package import CordialValues
-package import JSON
-package import JSONRPC
+import JSON
 
 /// `search`: finds objects by a query that a person types, best match first.
-package struct SearchCall: Call {
-  package let query: String
-  package let entities: [String]?
-  package let limit: Int
-  package let offset: Int
-  package let isPrefix: Bool
-  package let isFuzzy: Bool
-  package let hasReadings: Bool
-  package let highlights: Bool
-  package let withObjects: Bool
-  package let at: String?
-  package var asOf: String?
-  /// Whether the search is that of an `observe`.
-  package var isObserved = false
-  /// The unit of positions, which the connection has chosen.
-  package var positionEncoding = PositionEncoding.utf16
-  package let predicate: String?
-  package let arguments: JSONValue?
-  package let select: [FetchCall.Selection]?
-  package let snippets: Bool
-  /// The properties of the facets; nil for no facets.
-  package let facets: [String]?
-  /// Whether hits say how their scores were made.
-  package let explains: Bool
-
+extension SearchCall: DescribedCall {
   /// The params that an observed search may have too.
   package static let observable: [Field] = [
     .required(.query, .string, "the text that a person types; any text is valid"),
@@ -100,7 +74,7 @@ package struct SearchCall: Call {
   )
 
   package static let method = Method.request(
-    .search,
+    name,
     "Finds objects by their text: words, \"phrases\", -not, OR, name:word, word*.",
     order: .read,
     params: observable + [
@@ -156,35 +130,4 @@ package struct SearchCall: Call {
       .historyExpired,
     ]
   )
-
-  package init(_ params: Params) throws(RPCError) {
-    query = try params.text(.query)
-    entities = params.strings(.entities)
-    limit = params.int(.limit) ?? 20
-    offset = params.int(.offset) ?? 0
-    isPrefix = params.bool(.prefix)
-    isFuzzy = params.bool(.fuzzy)
-    hasReadings = params.bool(.readings)
-    highlights = params.bool(.highlight)
-    withObjects = params.bool(.objects)
-    at = params.string(.at)
-    asOf = params.string(.asOf)
-    predicate = params.string(.predicate)
-    arguments = params[.arguments]
-    select = try params[.select].map { value throws(RPCError) in
-      try FetchCall.selections(value, method: "search")
-    }
-    snippets = params.bool(.snippet)
-    explains = params.bool(.explain)
-    facets = params[.facets].map { $0[.properties]?.array?.compactMap(\.string) ?? [] }
-    guard arguments == nil || predicate != nil else {
-      throw RPCError(.invalidParams, "search: arguments need a predicate")
-    }
-    guard at == nil || asOf == nil else {
-      throw RPCError(.invalidParams, "search: name either at or asOf")
-    }
-    guard !withObjects || select == nil else {
-      throw RPCError(.invalidParams, "search: name either objects or select")
-    }
-  }
 }

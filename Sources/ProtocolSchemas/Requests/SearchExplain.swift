@@ -1,19 +1,10 @@
 import CordialProtocol
 import JSON
-package import JSONRPC
 
 /// `search/explain`: tells why a search finds an object, or why it does not.
-package struct SearchExplainCall: Call {
-  package let search: SearchCall
-  package let id: String
-
-  /// The params of a search that decide what it finds.
-  private static let deciding: [MemberName] = [
-    .query, .entities, .predicate, .arguments, .prefix, .fuzzy, .readings, .asOf,
-  ]
-
+extension SearchExplainCall: DescribedCall {
   package static let method = Method.request(
-    .explainSearch,
+    name,
     "Tells why a search finds an object, and at which place, or why it does not.",
     order: .read,
     params: SearchCall.observable.filter { deciding.map(\.rawValue).contains($0.name) } + [
@@ -46,12 +37,4 @@ package struct SearchExplainCall: Call {
       .storeBusy, .historyExpired,
     ]
   )
-
-  package init(_ params: Params) throws(RPCError) {
-    id = try params.text(.id)
-    let members = Self.deciding.compactMap { name in
-      params[name].map { JSONMember(name, $0) }
-    }
-    search = try SearchCall.read(.object(members))
-  }
 }

@@ -1,15 +1,10 @@
 import CordialProtocol
 import JSON
-package import JSONRPC
 
 /// `suggest`: completes the last word of what a person types.
-package struct SuggestCall: Call {
-  package let query: String
-  package let entities: [String]?
-  package let limit: Int
-
+extension SuggestCall: DescribedCall {
   package static let method = Method.request(
-    .suggest,
+    name,
     "Completes the last word of a query by the most frequent words of the index.",
     order: .read,
     params: [
@@ -33,10 +28,4 @@ package struct SuggestCall: Call {
     example: ["query": "web se"],
     errors: [.unknownEntity, .limitExceeded, .storeBusy]
   )
-
-  package init(_ params: Params) throws(RPCError) {
-    query = try params.text(.query)
-    entities = params.strings(.entities)
-    limit = params.int(.limit) ?? 10
-  }
 }

@@ -1,30 +1,7 @@
 import CordialProtocol
 import JSON
-package import JSONRPC
 
-/// The params of `undo` and `redo`.
-package struct RevertParams: Sendable {
-  /// The number of groups to revert.
-  package let count: Int
-  /// The author whose groups are reverted, nil for the author of the connection.
-  package let author: String?
-  /// The context of the groups, nil for groups of every context.
-  package let context: String?
-  package let mergePolicy: String?
-  package let isDurable: Bool
-  package let isDryRun: Bool
-  package let transaction: String?
-
-  fileprivate init(_ params: Params, method: String) throws(RPCError) {
-    count = params.int(.count) ?? 1
-    author = try WriteFields.limited(params.string(.author), "author", method)
-    context = try WriteFields.context(of: params, in: method)
-    mergePolicy = params.string(.mergePolicy)
-    isDurable = params.string(.durability) != "normal"
-    isDryRun = params.bool(.dryRun)
-    transaction = try WriteFields.transaction(of: method, params)
-  }
-
+extension RevertParams {
   fileprivate static func method(_ name: MethodName, _ summary: String) -> Method {
     Method.request(
       name,
@@ -69,29 +46,17 @@ package struct RevertParams: Sendable {
 }
 
 /// `undo`: reverts the author's newest groups of commits.
-package struct UndoCall: Call {
-  package let params: RevertParams
-
+extension UndoCall: DescribedCall {
   package static let method = RevertParams.method(
     .undo,
     "Reverts the newest commits of an author that are not undone."
   )
-
-  package init(_ params: Params) throws(RPCError) {
-    self.params = try RevertParams(params, method: "undo")
-  }
 }
 
 /// `redo`: applies again the groups that were undone last.
-package struct RedoCall: Call {
-  package let params: RevertParams
-
+extension RedoCall: DescribedCall {
   package static let method = RevertParams.method(
     .redo,
     "Applies again the commits that an author undid last."
   )
-
-  package init(_ params: Params) throws(RPCError) {
-    self.params = try RevertParams(params, method: "redo")
-  }
 }

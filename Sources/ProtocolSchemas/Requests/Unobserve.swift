@@ -1,13 +1,10 @@
 import CordialProtocol
 import JSON
-package import JSONRPC
 
 /// `unobserve`: ends a subscription.
-package struct UnobserveCall: Call {
-  package let subscription: String
-
+extension UnobserveCall: DescribedCall {
   package static let method = Method.request(
-    .unobserve,
+    name,
     "Ends a subscription; no message after the response names it.",
     order: .alone,
     traits: [.isScripted, .hasShortResult],
@@ -16,8 +13,4 @@ package struct UnobserveCall: Call {
     example: ["subscription": "s1"],
     errors: [.unknownSubscription]
   )
-
-  package init(_ params: Params) throws(RPCError) {
-    subscription = try params.text(.subscription)
-  }
 }

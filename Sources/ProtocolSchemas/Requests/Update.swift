@@ -1,23 +1,10 @@
 import CordialProtocol
-package import JSON
-package import JSONRPC
+import JSON
 
 /// `update`: sets values of all objects that match a predicate.
-package struct UpdateCall: Call {
-  package let entity: String
-  package let predicate: String
-  package let arguments: JSONValue?
-  /// The new values by property.
-  package let values: [JSONMember]
-  package let author: String?
-  package let context: String?
-  package let isDurable: Bool
-  package let returnsIDs: Bool
-  package let isDryRun: Bool
-  package let transaction: String?
-
+extension UpdateCall: DescribedCall {
   package static let method = Method.request(
-    .update,
+    name,
     "Sets properties of all objects of an entity that match a predicate.",
     order: .write,
     traits: [.isScripted],
@@ -49,20 +36,4 @@ package struct UpdateCall: Call {
       .uniquenessViolation, .limitExceeded, .storeFull, .storeReadOnly, .storeBusy,
     ]
   )
-
-  package init(_ params: Params) throws(RPCError) {
-    entity = try params.text(.entity)
-    predicate = try params.text(.predicate)
-    arguments = params[.arguments]
-    values = params[.set]?.members ?? []
-    author = try WriteFields.author(of: params, in: "update")
-    context = try WriteFields.context(of: params, in: "update")
-    isDurable = params.string(.durability) != "normal"
-    returnsIDs = params.string(.returning) == "ids"
-    isDryRun = params.bool(.dryRun)
-    transaction = try WriteFields.transaction(of: "update", params)
-    guard !values.isEmpty else {
-      throw RPCError(.invalidParams, "update: set names no property")
-    }
-  }
 }

@@ -19,7 +19,7 @@ struct TitlesQuery: LiveQuery {
 
   /// Makes the query of observed numbers of tasks.
   static let kind: AddedKind = { request, reader in
-    guard case .fetch(let fetch) = request.target, fetch.result == .count else { return nil }
+    guard case .fetch(let fetch) = request.target, fetch.form == .count else { return nil }
     return TitlesQuery(plan: try reader.snapshot.plan(FetchRequest(entity: fetch.entity)))
   }
 

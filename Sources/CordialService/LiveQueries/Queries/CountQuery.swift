@@ -3,7 +3,6 @@ import CordialValues
 import JSON
 import ObjectModel
 import PersistentStore
-import ProtocolSchemas
 
 /// The number of the objects of a fetch.
 struct CountQuery: LiveQuery {

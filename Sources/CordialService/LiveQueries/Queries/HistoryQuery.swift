@@ -3,7 +3,6 @@ import CordialValues
 import JSON
 import PersistentHistory
 import PersistentStore
-import ProtocolSchemas
 
 /// The commits that pass filters.
 struct HistoryQuery: LiveQuery {

@@ -3,7 +3,6 @@ package import CordialValues
 package import ObjectModel
 import PersistentHistory
 package import PersistentStore
-import ProtocolSchemas
 
 /// One kind of observed request, compiled for the model of a store: what its result depends on, and
 /// how the result is read, brought to a later snapshot, compared and written.

@@ -1,7 +1,7 @@
+import CordialProtocol
 package import CordialValues
 import ObjectModel
 package import PersistentStore
-import ProtocolSchemas
 
 /// What a kind of live query keeps of its result, as far as updates need it.
 ///

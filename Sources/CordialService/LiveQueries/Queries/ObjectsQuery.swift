@@ -3,7 +3,6 @@ import CordialValues
 import JSON
 import ObjectModel
 import PersistentStore
-import ProtocolSchemas
 
 /// Objects by their IDs.
 struct ObjectsQuery: LiveQuery {

@@ -1,7 +1,7 @@
+import CordialProtocol
 import CordialValues
 import ObjectModel
 import PersistentStore
-import ProtocolSchemas
 
 /// The kinds of live queries by their requests: the only place that names a kind, beside the kinds.
 extension ResultReader {
@@ -19,7 +19,7 @@ extension ResultReader {
     case .fetch(let fetch):
       try fetch.checkDeterminism(in: snapshot, of: "observe")
       let store = fetch.storeRequest
-      switch fetch.result {
+      switch fetch.form {
       case .objects, .ids: return RowsQuery(plan: try snapshot.plan(store))
       case .count: return CountQuery(plan: try snapshot.plan(store))
       case .values: return ValuesQuery(fetch: store, plan: try snapshot.valuesPlan(store))

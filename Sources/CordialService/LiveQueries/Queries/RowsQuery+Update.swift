@@ -3,7 +3,6 @@ import CordialValues
 import JSON
 import ObjectModel
 import PersistentStore
-import ProtocolSchemas
 
 /// The updates of the rows of a fetch.
 extension RowsQuery {

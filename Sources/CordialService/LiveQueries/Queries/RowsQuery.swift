@@ -4,7 +4,6 @@ import JSON
 import ObjectModel
 import PersistentHistory
 import PersistentStore
-import ProtocolSchemas
 
 /// The objects of a fetch, in order: all of them, or a window.
 struct RowsQuery: LiveQuery {

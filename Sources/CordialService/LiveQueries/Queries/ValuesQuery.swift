@@ -3,7 +3,6 @@ import CordialValues
 import JSON
 import ObjectModel
 import PersistentStore
-import ProtocolSchemas
 
 /// The rows of values of a fetch, such as groups; all rows together are one element.
 ///

@@ -1,0 +1,180 @@
+package import CordialValues
+package import JSON
+package import JSONRPC
+
+/// The params of `initialize`: the handshake, which line framing does not require.
+///
+/// The members that LSP defines have no effect, but for `capabilities` and `initializationOptions`,
+/// which may contain the settings of the connection.
+package struct InitializeCall: Call {
+  package static let name = MethodName.initialize
+
+  /// The author of saves that name none.
+  package var author: String?
+  /// The context of saves that name none.
+  package var context: String?
+  /// The merge policy of saves that name none, nil for `error`.
+  package var mergePolicy: String?
+  /// The time for which changes are coalesced, in milliseconds.
+  package var coalesce = 0
+  /// The unit of positions in highlights and snippets.
+  package var positionEncoding = PositionEncoding.utf16
+  /// The time limit of requests that name none, in seconds; nil for none.
+  package var timeoutSeconds: Double?
+
+  /// Creates the settings of a connection that has none.
+  package init() {}
+
+  package init(_ json: JSONValue) throws(RPCError) {
+    let options = Self.options(in: json)
+    author = try WriteRules.author(options.string(.author), "initialize")
+    context = try WriteRules.context(options.string(.context), "initialize")
+    mergePolicy = options.string(.mergePolicy)
+    coalesce = options.int(.coalesce) ?? 0
+    positionEncoding = Self.positionEncoding(options, json[.capabilities])
+    timeoutSeconds = try TimeLimit.seconds(of: options, "initialize")
+  }
+
+  package var json: JSONValue {
+    let settings = JSONValue.present([
+      .author: author, .context: context, .mergePolicy: mergePolicy,
+      .coalesce: coalesce == 0 ? nil : coalesce,
+      .positionEncoding: positionEncoding == .utf16 ? nil : positionEncoding.rawValue,
+      .timeoutSeconds: timeoutSeconds,
+    ])
+    return .present([.cordial: settings == [:] ? nil : settings])
+  }
+
+  /// Returns the settings of the connection in the params.
+  package static func options(in json: JSONValue) -> JSONValue {
+    json[.cordial] ?? json[.initializationOptions]?[.cordial] ?? [:]
+  }
+
+  /// Returns the encoding that a client names, or the first known one of an LSP client's list.
+  private static func positionEncoding(
+    _ options: JSONValue,
+    _ capabilities: JSONValue?
+  ) -> PositionEncoding {
+    let named = options.string(.positionEncoding).map { [$0] }
+    let listed = capabilities?["general"]?["positionEncodings"]?.array?.compactMap(\.string)
+    return (named ?? listed ?? []).lazy.compactMap(PositionEncoding.init).first ?? .utf16
+  }
+
+  /// What the service can do, and its store.
+  package struct Result: WireObject {
+    /// The name of the program.
+    package let name: String
+    /// The version of the program.
+    package let version: String
+    /// The version of the protocol.
+    package let protocolVersion: Int64
+    /// The limits, by name.
+    package let limits: [JSONMember]
+    /// The methods that a client may call.
+    package let features: [String]
+    /// The unit of positions in texts.
+    package let positionEncoding: String
+    package let store: Store
+
+    /// Creates a result.
+    package init(
+      name: String,
+      version: String,
+      protocolVersion: Int64,
+      limits: [JSONMember],
+      features: [String],
+      positionEncoding: String,
+      store: Store
+    ) {
+      self.name = name
+      self.version = version
+      self.protocolVersion = protocolVersion
+      self.limits = limits
+      self.features = features
+      self.positionEncoding = positionEncoding
+      self.store = store
+    }
+
+    package init(_ json: JSONValue) throws(RPCError) {
+      let server = json[.serverInfo] ?? [:]
+      let abilities = json[.capabilities]?[.cordial] ?? [:]
+      name = try server.text(.name)
+      version = try server.text(.version)
+      protocolVersion = try abilities.count(.protocolVersion)
+      limits = abilities.members(.limits) ?? []
+      features = try abilities.texts(.features)
+      positionEncoding = try abilities.text(.positionEncoding)
+      store = try json.object(.store)
+    }
+
+    package var json: JSONValue {
+      .object([
+        .serverInfo: .present([.name: name, .version: version]),
+        .capabilities: .object([
+          .cordial: .present([
+            .protocolVersion: protocolVersion, .limits: MemberList(limits), .features: features,
+            .positionEncoding: positionEncoding,
+          ])
+        ]),
+        .store: store.json,
+      ])
+    }
+  }
+
+  /// The store of a service.
+  package struct Store: WireObject {
+    /// The identifier.
+    package let id: String
+    /// The newest commit.
+    package let token: String
+    /// The name of the model.
+    package let modelName: String
+    /// The version of the model.
+    package let modelVersion: String
+    /// A hash of the model, without its version.
+    package let modelHash: String
+
+    /// Creates a description.
+    package init(
+      id: String,
+      token: String,
+      modelName: String,
+      modelVersion: String,
+      modelHash: String
+    ) {
+      self.id = id
+      self.token = token
+      self.modelName = modelName
+      self.modelVersion = modelVersion
+      self.modelHash = modelHash
+    }
+
+    package init(_ json: JSONValue) throws(RPCError) {
+      id = try json.text(.id)
+      token = try json.text(.token)
+      let model = json[.model] ?? [:]
+      modelName = try model.text(.name)
+      modelVersion = try model.text(.version)
+      modelHash = try model.text(.hash)
+    }
+
+    package var json: JSONValue {
+      .present([
+        .id: id, .token: token,
+        .model: JSONValue.present([
+          .name: modelName, .version: modelVersion, .hash: modelHash,
+        ]),
+      ])
+    }
+  }
+}
+
+/// The params of `shutdown`: ends the conversation; only `exit` may follow.
+package struct ShutdownCall: CallWithoutParams {
+  package typealias Result = DocumentResult
+
+  package static let name = MethodName.shutdown
+
+  /// Creates a request.
+  package init() {}
+}

@@ -1,0 +1,251 @@
+package import CordialValues
+package import JSON
+package import JSONRPC
+
+/// The params of `search`: finds objects by a query that a person types, best match first.
+package struct SearchCall: Call {
+  package static let name = MethodName.search
+
+  package var query: String
+  package var entities: [String]?
+  /// The maximum number of hits; nil for 20.
+  package var limit: Int?
+  package var offset = 0
+  package var isPrefix = false
+  package var isFuzzy = false
+  package var hasReadings = false
+  package var highlights = false
+  package var withObjects = false
+  /// The commit that the index has to have reached; nil for a short wait.
+  package var at: String?
+  /// The past commit whose objects are searched; nil for the newest one.
+  package var asOf: String?
+  package var predicate: String?
+  package var arguments: JSONValue?
+  package var select: [FetchCall.Selection]?
+  package var snippets = false
+  /// The properties of the facets; nil for no facets.
+  package var facets: [String]?
+  /// Whether hits say how their scores were made.
+  package var explains = false
+  /// Whether the search is that of an `observe`; no member of the message.
+  package var isObserved = false
+  /// The unit of positions, which the connection has chosen; no member of the message.
+  package var positionEncoding = PositionEncoding.utf16
+
+  /// Creates a search for the objects that a text finds.
+  package init(query: String) { self.query = query }
+
+  package init(_ json: JSONValue) throws(RPCError) {
+    query = try json.text(.query)
+    entities = json.strings(.entities)
+    limit = json.int(.limit)
+    offset = json.int(.offset) ?? 0
+    isPrefix = json.bool(.prefix)
+    isFuzzy = json.bool(.fuzzy)
+    hasReadings = json.bool(.readings)
+    highlights = json.bool(.highlight)
+    withObjects = json.bool(.objects)
+    at = json.string(.at)
+    asOf = json.string(.asOf)
+    predicate = json.string(.predicate)
+    arguments = json[.arguments]
+    select = try json[.select].map { value throws(RPCError) in
+      try FetchCall.selections(value, method: "search")
+    }
+    snippets = json.bool(.snippet)
+    explains = json.bool(.explain)
+    facets = json[.facets].map { $0.strings(.properties) ?? [] }
+    guard arguments == nil || predicate != nil else {
+      throw RPCError(.invalidParams, "search: arguments need a predicate")
+    }
+    guard at == nil || asOf == nil else {
+      throw RPCError(.invalidParams, "search: name either at or asOf")
+    }
+    guard !withObjects || select == nil else {
+      throw RPCError(.invalidParams, "search: name either objects or select")
+    }
+  }
+
+  /// The maximum number of hits.
+  package var hitsMax: Int { limit ?? 20 }
+
+  package var json: JSONValue {
+    .present([
+      .query: query, .entities: entities, .limit: limit,
+      .offset: offset == 0 ? nil : offset, .prefix: isPrefix.ifTrue, .fuzzy: isFuzzy.ifTrue,
+      .readings: hasReadings.ifTrue, .highlight: highlights.ifTrue, .objects: withObjects.ifTrue,
+      .predicate: predicate, .arguments: arguments, .select: select.map(FetchCall.json),
+      .snippet: snippets.ifTrue,
+      .facets: facets.map { JSONValue.present([.properties: $0.isEmpty ? nil : $0]) }, .at: at,
+      .asOf: asOf, .explain: explains.ifTrue,
+    ])
+  }
+
+  /// What a search has found.
+  package struct Result: WireObject {
+    /// The position of the index; nil where the script of a mock has none.
+    package let token: String?
+    /// The position of titles and objects; nil where the script of a mock has none.
+    package let storeToken: String?
+    /// The number of all objects that match; nil where the script of a mock has none.
+    package let total: Int64?
+    /// Whether there may be more than `total`.
+    package let totalIsAtLeast: Bool
+    /// The hits, best first, then by ID.
+    package let hits: [Hit]
+    /// The numbers of hits by entity and by value; nil where none were requested.
+    package let facets: JSONValue?
+    /// Without hits: how many there are without a word; nil for none.
+    package let omit: [JSONMember]?
+    /// The words that are in no document; nil for none.
+    package let missing: [String]?
+    /// Without hits: the nearest words of the index, by missing word; nil for none.
+    package let instead: [JSONMember]?
+    /// The entries of the index that were read; nil where they were not requested.
+    package let postings: Postings?
+    /// The time in the service, in microseconds; nil where the script of a mock has none.
+    package let tookMicroseconds: Int64?
+
+    package init(_ json: JSONValue) throws(RPCError) {
+      token = json.string(.token)
+      storeToken = json.string(.storeToken)
+      total = json.integer(.total)
+      totalIsAtLeast = json.bool(.totalIsAtLeast)
+      hits = try json.optionalList(.hits) ?? []
+      facets = json[.facets]
+      omit = json.members(.omit)
+      missing = try json.optionalTexts(.missing)
+      instead = json.members(.instead)
+      postings = try json.optional(.postings)
+      tookMicroseconds = json.integer(.tookMicroseconds)
+    }
+
+    package var json: JSONValue {
+      .present([
+        .token: token, .storeToken: storeToken, .total: total,
+        .totalIsAtLeast: totalIsAtLeast.ifTrue, .hits: hits, .facets: facets,
+        .omit: MemberList(omit),
+        .missing: missing, .instead: MemberList(instead), .postings: postings,
+        .tookMicroseconds: tookMicroseconds,
+      ])
+    }
+  }
+
+  /// An object that a search has found.
+  package struct Hit: WireObject {
+    package let id: String
+    /// The score; higher is better.
+    package let score: Double
+    /// The display name of the object; nil where it has none.
+    package let title: String?
+    /// The ranges of the words in each text, by property; nil where they were not requested.
+    package let highlights: [JSONMember]?
+    /// The part of a text that shows the words; nil where no text has one.
+    package let snippet: Snippet?
+    /// The object, null where it was deleted meanwhile; nil where it was not requested.
+    package let object: JSONValue?
+    /// The terms of the object; nil where they were not requested.
+    package let explanation: [TermShare]?
+
+    package init(_ json: JSONValue) throws(RPCError) {
+      id = try json.text(.id)
+      score = try json.double(.score)
+      title = json.string(.title)
+      highlights = json.members(.highlights)
+      snippet = try json.optional(.snippet)
+      object = json[.object]
+      explanation = try json.optionalList(.explanation)
+    }
+
+    package var json: JSONValue {
+      .present([
+        .id: id, .score: score, .title: Nullable(title), .highlights: MemberList(highlights),
+        .snippet: snippet, .object: object, .explanation: explanation,
+      ])
+    }
+  }
+
+  /// A part of a text that shows the words of a query.
+  package struct Snippet: WireObject {
+    /// The name of the property.
+    package let property: String
+    /// The part, with … where the text goes on.
+    package let text: String
+    /// Pairs of the beginning and the end of words in the part.
+    package let highlights: JSONValue
+
+    /// Creates a snippet.
+    package init(property: String, text: String, highlights: JSONValue) {
+      self.property = property
+      self.text = text
+      self.highlights = highlights
+    }
+
+    package init(_ json: JSONValue) throws(RPCError) {
+      property = try json.text(.property)
+      text = try json.text(.text)
+      highlights = json[.highlights] ?? []
+    }
+
+    package var json: JSONValue {
+      .present([.property: property, .text: text, .highlights: highlights])
+    }
+  }
+
+  /// A term of an object with its share of the object's score.
+  package struct TermShare: WireObject {
+    /// The words as the index has them.
+    package let term: String
+    /// How many times the object has the term.
+    package let count: Int64
+    /// The number of objects with the term.
+    package let frequency: Int64
+    /// The greatest score that the term can add.
+    package let bound: Double
+    /// The score that the term adds.
+    package let share: Double
+
+    /// Creates a share.
+    package init(term: String, count: Int64, frequency: Int64, bound: Double, share: Double) {
+      self.term = term
+      self.count = count
+      self.frequency = frequency
+      self.bound = bound
+      self.share = share
+    }
+
+    package init(_ json: JSONValue) throws(RPCError) {
+      term = try json.text(.term)
+      count = try json.count(.count)
+      frequency = try json.count(.frequency)
+      bound = try json.double(.bound)
+      share = try json.double(.share)
+    }
+
+    package var json: JSONValue {
+      .present([
+        .term: term, .count: count, .frequency: frequency, .bound: bound, .share: share,
+      ])
+    }
+  }
+
+  /// The entries of the index that a search reads, and those that it passes over.
+  package struct Postings: WireObject {
+    package let read: Int64
+    package let skipped: Int64
+
+    /// Creates the numbers.
+    package init(read: Int64, skipped: Int64) {
+      self.read = read
+      self.skipped = skipped
+    }
+
+    package init(_ json: JSONValue) throws(RPCError) {
+      read = try json.count(.read)
+      skipped = try json.count(.skipped)
+    }
+
+    package var json: JSONValue { .present([.read: read, .skipped: skipped]) }
+  }
+}

@@ -1,0 +1,91 @@
+package import JSON
+package import JSONRPC
+
+/// The params of `search/explain`: tells why a search finds an object, or why it does not.
+package struct SearchExplainCall: Call {
+  package static let name = MethodName.explainSearch
+
+  /// The params of a search that decide what it finds.
+  package static let deciding: [MemberName] = [
+    .query, .entities, .predicate, .arguments, .prefix, .fuzzy, .readings, .asOf,
+  ]
+
+  /// The search, whose other params have no effect.
+  package var search: SearchCall
+  /// The object.
+  package var id: String
+
+  /// Creates a request.
+  package init(search: SearchCall, id: String) {
+    self.search = search
+    self.id = id
+  }
+
+  package init(_ json: JSONValue) throws(RPCError) {
+    id = try json.text(.id)
+    search = try SearchCall(Self.params(of: json))
+  }
+
+  package var json: JSONValue {
+    .object((Self.params(of: search.json).members ?? []) + [JSONMember(.id, .string(id))])
+  }
+
+  private static func params(of json: JSONValue) -> JSONValue {
+    .object(deciding.compactMap { name in json[name].map { JSONMember(name, $0) } })
+  }
+
+  /// Why the search finds the object, or why it does not.
+  package struct Result: WireObject {
+    /// The position of the index.
+    package let token: String
+    /// Whether the search finds the object.
+    package let isFound: Bool
+    /// The place among all hits, from 1; nil for an object that is not found.
+    package var rank: Int64?
+    /// The score; nil for an object that is not found.
+    package var score: Double?
+    /// The terms of the object; nil for an object that is not found.
+    package var explanation: [SearchCall.TermShare]?
+    /// Why the object is not found: `unknown`, `notIndexed`, `missingWord`, `excludedWord` or
+    /// `filtered`.
+    package var reason: String?
+    /// Why the object is not indexed: `entity`, `exclude`, `delegate` or `empty`.
+    package var rule: String?
+    /// The word that the object lacks, or has though it is excluded.
+    package var word: String?
+    /// The nearest words that the object has.
+    package var nearest: [String]?
+    /// What excludes the object: `entities` or `predicate`.
+    package var filter: String?
+    /// The entries of the index that were read.
+    package var postings = SearchCall.Postings(read: 0, skipped: 0)
+
+    /// Creates a result.
+    package init(token: String, isFound: Bool) {
+      self.token = token
+      self.isFound = isFound
+    }
+
+    package init(_ json: JSONValue) throws(RPCError) {
+      token = try json.text(.token)
+      isFound = try json.flag(.found)
+      rank = json.integer(.rank)
+      score = json.number(.score)
+      explanation = try json.optionalList(.explanation)
+      reason = json.string(.reason)
+      rule = json.string(.rule)
+      word = json.string(.word)
+      nearest = try json.optionalTexts(.nearest)
+      filter = json.string(.filter)
+      postings = try json.object(.postings)
+    }
+
+    package var json: JSONValue {
+      .present([
+        .token: token, .found: isFound, .rank: rank, .score: score, .explanation: explanation,
+        .reason: reason, .rule: rule, .word: word, .nearest: nearest, .filter: filter,
+        .postings: postings,
+      ])
+    }
+  }
+}
