@@ -125,11 +125,33 @@ final class ObserveRun {
 
   /// Everything that the observing connections received, one text for each, without explanations
   /// and with the commits' numbers for tokens.
-  var received: [String] {
-    observers.map { peer in
-      peer.messages.map { $0.without("explanation").text }.joined(separator: "\n")
+  ///
+  /// The parts of an update are joined, because explanations and tokens decide where it is divided.
+  func received() throws -> [String] {
+    try observers.map { peer in
+      try whole(peer.messages).map { $0.without("explanation").text }.joined(separator: "\n")
         .replacing(/[0-9a-f]+-(\d+)-[0-9a-f]+/) { "commit \($0.output.1)" }
     }
+  }
+
+  private func whole(_ messages: [JSONValue]) throws -> [JSONValue] {
+    var parts: JoinedParts?
+    var whole: [JSONValue] = []
+    for message in messages {
+      guard message["method"] == "changes", let params = message["params"] else {
+        whole.append(message)
+        continue
+      }
+      var joined = parts ?? JoinedParts(from: params["from"]?.string ?? "")
+      try joined.add(params)
+      parts = params["more"] == true ? joined : nil
+      guard parts == nil else { continue }
+      whole.append([
+        "from": params["from"] ?? .null, "token": params["token"] ?? .null,
+        "authors": params["authors"] ?? .null, "updates": .array(joined.updates),
+      ])
+    }
+    return whole
   }
 
   private func tally() {
