@@ -83,6 +83,13 @@ extension JSONValue: JSONConvertible {
   }
 }
 
+extension JSONValue {
+  /// The object, or nil for one without members, which a message does not have.
+  ///
+  /// A literal `nil` would be the value null.
+  var ifNotEmpty: JSONValue? { self == [:] ? .none : .some(self) }
+}
+
 extension String: JSONConvertible {
   package var json: JSONValue { .string(self) }
 }

@@ -36,6 +36,7 @@ import Testing
       let written = call.json
       let lost = Forms.differences(Forms.sent(checked, of: method.kind), written, allowsMore: true)
       #expect(lost.isEmpty, "\(method.name) \(params.text)")
+      #expect(!(written.members ?? []).contains { $0.value.isNull }, "\(written.text)")
       // A service reads the written params as the same request.
       let again = try type.init(try method.checked(written))
       #expect(again.json == written, "\(method.name) \(params.text)")

@@ -75,7 +75,7 @@ package final class ClientConnection: Sendable {
   /// - Throws: `ClientError`, as the function that names the method; `internalError` for a result
   ///   that lacks a member.
   package func call<Params: Call>(_ call: Params) async throws(ClientError) -> Params.Result {
-    try .read(try await reply(to: call))
+    try Params.result(try await reply(to: call))
   }
 
   /// Calls a method of the protocol.

@@ -1,4 +1,4 @@
-import CordialProtocol
+package import CordialProtocol
 package import JSON
 import JSONRPC
 
@@ -117,11 +117,29 @@ public struct ClientError: Error, Equatable, Sendable, CustomStringConvertible {
   public var description: String { hint.map { "\(message) (\($0))" } ?? message }
 }
 
+extension Call {
+  /// Reads a result that the service sent.
+  ///
+  /// - Parameter json: The result.
+  /// - Returns: The result.
+  /// - Throws: `ClientError` with the code `internalError` for a result that lacks a member.
+  package static func result(_ json: JSONValue) throws(ClientError) -> Result {
+    do throws(RPCError) {
+      return try Result(json)
+    } catch {
+      throw ClientError(
+        code: .internalError,
+        message: "The result of \(name.rawValue) cannot be read: \(error.message)"
+      )
+    }
+  }
+}
+
 extension WireObject {
   /// Reads an object that the service sent.
   ///
   /// - Throws: `ClientError` with the code `internalError` for an object that lacks a member.
-  static func read(_ json: JSONValue) throws(ClientError) -> Self {
+  package static func read(_ json: JSONValue) throws(ClientError) -> Self {
     do throws(RPCError) {
       return try Self(json)
     } catch {

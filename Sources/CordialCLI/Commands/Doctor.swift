@@ -80,9 +80,9 @@ struct DoctorReport: Sendable {
     self.indexBytes = indexBytes
     self.counts = counts
     self.isOfService = isOfService
-    self.status = try StatusCall.Result(status)
-    self.store = try VerifyCall.Result(store)
-    self.index = try IndexVerifyCall.Result(index)
+    self.status = try StatusCall.result(status)
+    self.store = try VerifyCall.result(store)
+    self.index = try IndexVerifyCall.result(index)
     json = [
       "status": status,
       "counts": .object(counts.map { JSONMember($0.entity, .integer($0.count)) }),

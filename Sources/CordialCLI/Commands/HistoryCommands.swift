@@ -89,7 +89,7 @@ struct ListHistory: AsyncParsableCommand {
   /// Prints a line of JSON for a program, several lines for a person.
   private static func write(_ json: JSONValue) throws {
     guard Terminal.isOutput else { return Terminal.line(json.text) }
-    let commit = try HistoryCall.Transaction(json)
+    let commit = try HistoryCall.Transaction.read(json)
     let author = commit.author ?? "no author"
     let what = commit.context.map { " (\($0))" } ?? ""
     Terminal.line(VisibleText.line("\(commit.time)  \(author)\(what)  \(commit.token)"))
@@ -144,7 +144,7 @@ struct PurgeHistory: AsyncParsableCommand {
     call.bytes = keepBytes.map { Int64($0) }
     let answer = try await storeArgument.with { [call] in try await $0.reply(to: call) }
     guard Terminal.isOutput else { return Terminal.line(answer.text) }
-    let result = try PurgeCall.Result(answer)
+    let result = try PurgeCall.result(answer)
     Terminal.line("Removed \(result.transactions) commits")
     if let holder = result.heldBy {
       Terminal.line("\(VisibleText.line(holder)) needs the others")

@@ -139,12 +139,11 @@ struct Search: AsyncParsableCommand {
       try await client.catchUp()
       return try await client.reply(to: call)
     }
-    for json in answer[.suggestions]?.array ?? [] {
-      guard Terminal.isOutput else {
-        Terminal.line(json.text)
-        continue
-      }
-      let suggestion = try SuggestCall.Suggestion(json)
+    guard Terminal.isOutput else {
+      for suggestion in answer[.suggestions]?.array ?? [] { Terminal.line(suggestion.text) }
+      return
+    }
+    for suggestion in try SuggestCall.result(answer).suggestions {
       Terminal.line("\(VisibleText.line(suggestion.text)) (\(suggestion.documents ?? 0))")
     }
   }

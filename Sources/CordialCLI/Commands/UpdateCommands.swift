@@ -64,7 +64,7 @@ struct Update: AsyncParsableCommand {
     call.author = author
     let answer = try await storeArgument.with { [call] in try await $0.reply(to: call) }
     if dryRun { return try DryRunOutput.write(answer) }
-    for id in try CountResult(answer).ids ?? [] { Terminal.line(id) }
+    for id in try UpdateCall.result(answer).ids ?? [] { Terminal.line(id) }
   }
 
   private func pair(_ text: String) throws -> (String, String) {
@@ -147,7 +147,7 @@ enum DryRunOutput {
   static func write(_ answer: JSONValue) throws {
     guard let json = answer[.dryRun] else { return }
     guard Terminal.isOutput else { return Terminal.line(json.text) }
-    let dryRun = try DryRunResult(json)
+    let dryRun = try DryRunResult.read(json)
     if let error = dryRun.error {
       throw InputError(message: "It would fail: \(error[.message]?.string ?? "")")
     }

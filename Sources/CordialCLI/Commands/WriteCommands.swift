@@ -188,6 +188,6 @@ struct Delete: AsyncParsableCommand {
     call.isDryRun = dryRun
     let answer = try await storeArgument.with { [call] in try await $0.reply(to: call) }
     if dryRun { return try DryRunOutput.write(answer) }
-    for id in try CountResult(answer).ids ?? [] { Terminal.line(id) }
+    for id in try DeleteCall.result(answer).ids ?? [] { Terminal.line(id) }
   }
 }

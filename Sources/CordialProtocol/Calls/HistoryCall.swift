@@ -184,7 +184,7 @@ package struct PurgeCall: Call {
     let keep = JSONValue.present([
       .seconds: seconds, .transactions: transactions, .bytes: bytes,
     ])
-    return .present([.before: before, .keep: keep == [:] ? nil : keep])
+    return .present([.before: before, .keep: keep.ifNotEmpty])
   }
 
   /// What was removed.

@@ -42,7 +42,7 @@ package struct InitializeCall: Call {
       .positionEncoding: positionEncoding == .utf16 ? nil : positionEncoding.rawValue,
       .timeoutSeconds: timeoutSeconds,
     ])
-    return .present([.cordial: settings == [:] ? nil : settings])
+    return .present([.cordial: settings.ifNotEmpty])
   }
 
   /// Returns the settings of the connection in the params.
