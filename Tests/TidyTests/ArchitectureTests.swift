@@ -308,7 +308,7 @@ private struct ModuleRow {
     #expect(
       Set(conforming) == [
         "Sources/CordialService/Observing/SubscriptionFollower.swift",
-        "Sources/Spotlight/SearchIndex.swift",
+        "Sources/Spotlight/Following/SearchIndex.swift",
       ]
     )
     #expect(

@@ -1,0 +1,188 @@
+package import CordialValues
+import Interruptions
+import PersistentHistory
+import SQLite
+
+/// The index as one read transaction sees it.
+package struct IndexSnapshot {
+  /// The position of the snapshot.
+  package private(set) var token: StoreToken
+  let db: SQLiteConnection
+  let layout: IndexLayout
+  var view: DocumentTable.View
+  let vocabulary: Vocabulary
+  let phraseCounts: PhraseCounts
+  /// The objects of a past commit whose texts the index does not have.
+  ///
+  /// They changed more than once before the index read them. The object 0 stands for all objects of
+  /// its entity.
+  package private(set) var unknown: Set<ObjectKey> = []
+  /// The time from which the age of dates counts, in milliseconds since 1970; that of the commit.
+  package var now: Int64 = 0
+  /// What stops the searches of the snapshot; nil for nothing.
+  var interruption: Interruption?
+  /// Whether the snapshot is of a past commit.
+  private(set) var isPast = false
+  /// The first document that a snapshot of a past commit has beside those of the index.
+  var firstAdded: Int64?
+
+  /// Makes the snapshot one of a past commit.
+  mutating func goBack(to past: StoreToken, _ isResuming: Bool) throws {
+    guard let oldest = try IndexFile.oldest(db), past.generation == token.generation,
+      past.number >= oldest.number,
+      try !isResuming || past.number > max(oldest.number, IndexFile.answersAfter(db))
+    else {
+      throw SpotlightError(.expired, "The index has no documents as of \(past)")
+    }
+    guard past.number <= token.number else {
+      throw SpotlightError(.busy, "The index has not reached \(past)")
+    }
+    (view, unknown) = try IndexFile.past(past.number, reached: token.number, view, layout, db)
+    (token, isPast) = (past, true)
+  }
+
+  /// Searches the snapshot.
+  ///
+  /// - Parameters:
+  ///   - request: The parameters of the search.
+  ///   - excluded: The objects to leave out of the hits and of the total.
+  ///   - filter: The objects to which the search is limited; nil for no limit.
+  /// - Returns: The result of the search.
+  /// - Throws: `SQLiteError`, and the errors of the filter.
+  package func search(
+    _ request: SearchRequest,
+    without excluded: Set<ObjectKey>,
+    filter: ObjectFilter? = nil
+  ) throws -> SearchResult {
+    var query = SearchQuery(
+      request.query,
+      columns: Set(layout.columns),
+      isPrefix: request.isPrefix,
+      wordsMax: request.wordsMax
+    )
+    try interruption?.check()
+    guard !query.isEmpty, !layout.isEmpty else {
+      return SearchResult(total: 0, hits: [], missing: [], highlighter: Highlighter(query))
+    }
+    let isAtLeast =
+      try request.isFuzzy
+      && SpotlightError.reading { try addMistakes(to: &query, wordsMax: request.wordsMax) }
+    if request.hasReadings { query.addReadings() }
+    let excluded = try SpotlightError.reading { try numbers(of: excluded) }
+    let found = try hits(query, request, excluded, filter)
+    let isEmpty = found.total == 0
+    let omit = isEmpty ? try totalsWithoutOne(query, request, excluded, filter) : []
+    return try SpotlightError.reading {
+      let missing = try wordsInNoDocument(query, isEmpty: isEmpty)
+      let window = Array(found.hits.dropFirst(request.offset).prefix(request.limit))
+      return SearchResult(
+        total: found.total,
+        isAtLeast: isAtLeast,
+        hits: request.explains ? try explained(window, query) : window,
+        all: request.wantsAll ? found.hits.map(\.key) : [],
+        missing: missing.map(\.text),
+        omit: omit,
+        instead: isEmpty ? try nearest(to: missing, request, excluded) : [],
+        highlighter: Highlighter(query),
+        postings: found.postings
+      )
+    }
+  }
+
+  /// Returns the number of matches and the best ones, or all where the request wants them.
+  func hits(
+    _ query: SearchQuery,
+    _ request: SearchRequest,
+    _ excluded: [Int64],
+    _ filter: ObjectFilter?
+  ) throws -> Ranked {
+    func ranked(
+      _ hitMax: Int64,
+      _ kept: [Int: [Int64]]? = nil,
+      totalMax: Int64 = .max
+    ) throws -> Ranked {
+      try SpotlightError.reading {
+        try rank(
+          query,
+          request,
+          excluded,
+          hitMax: Int(hitMax),
+          totalMax: totalMax,
+          kept: kept
+        )
+      }
+    }
+    let window = Int64(request.offset + request.limit)
+    guard filter != nil || request.wantsAll else { return try ranked(window) }
+    // Most words match so few documents that one pass keeps all of them.
+    let keptMax = filter?.matchesMax ?? Self.keptMax
+    let aliveCount = Int64(view.aliveCount)
+    var found = try ranked(min(keptMax, aliveCount), totalMax: keptMax)
+    guard found.total > keptMax else {
+      guard let filter else { return found }
+      let matching = try filter.matching(found.hits.map(\.key))
+      found.hits.removeAll { !matching.contains($0.key) }
+      found.total = Int64(found.hits.count)
+      return found
+    }
+    return try ranked(request.wantsAll ? aliveCount : window, try filter?.all())
+  }
+
+  /// The number of hits that a search for all of them keeps in its first pass.
+  private static let keptMax: Int64 = 10_000
+
+  /// Returns for each word of a query without hits how many it would have without that word, where
+  /// it would have some.
+  private func totalsWithoutOne(
+    _ query: SearchQuery,
+    _ request: SearchRequest,
+    _ excluded: [Int64],
+    _ filter: ObjectFilter?
+  ) throws -> [(word: String, total: Int64)] {
+    guard query.required.count > 1 else { return [] }
+    var request = request
+    (request.offset, request.limit, request.wantsAll) = (0, 0, false)
+    var totals: [(word: String, total: Int64)] = []
+    for index in query.required.indices.prefix(Self.omittedMax) {
+      let total = try hits(query.without(index), request, excluded, filter).total
+      let words = query.required[index].map(\.text).joined(separator: " OR ")
+      if total > 0, !totals.contains(where: { $0.word == words }) { totals.append((words, total)) }
+    }
+    return totals
+  }
+
+  /// The maximum number of words that are left out, each in a search of its own.
+  private static let omittedMax = 8
+
+  func numbers(of keys: Set<ObjectKey>) throws -> [Int64] {
+    guard !keys.isEmpty else { return [] }
+    let find = try PreparedStatement(
+      kept: "SELECT number FROM document WHERE entity = ? AND object = ?",
+      db
+    )
+    var numbers: [Int64] = []
+    for key in keys {
+      defer { find.reset() }
+      find.bind(Int64(key.entity), at: 1)
+      find.bind(key.object, at: 2)
+      if try find.step() { numbers.append(find.integer(0)) }
+    }
+    return numbers.sorted()
+  }
+
+  /// Returns the words that no live document contains.
+  ///
+  /// A hit has each word for which the query has no alternative.
+  private func wordsInNoDocument(
+    _ query: SearchQuery,
+    isEmpty: Bool
+  ) throws -> [SearchQuery.Term] {
+    let statements = try numberStatements()
+    return try query.required.flatMap { alternatives in
+      try alternatives.filter { term in
+        let isFound = !isEmpty && alternatives.count == 1 && term.near.isEmpty && term.meant.isEmpty
+        return try !isFound && !isAlive(SearchQuery.expression(term, isExact: true), statements)
+      }
+    }
+  }
+}
