@@ -106,7 +106,7 @@ int32_t cutter_fold(
   size = unicode_fold(text, end - start, flags, whole, FOLDED_BYTES_MAX);
   if (size < 0 || size > FOLDED_BYTES_MAX) return -1;
   size = capacity;
-  U8_SET_CP_START(whole, 0, size);
+  U8_SET_CP_START((const uint8_t *)whole, 0, size);
   memcpy(out, whole, (size_t)size);
   return size;
 }

@@ -392,14 +392,6 @@ const char *spotlight_unicode_version(void) {
 
 // MARK: FTS5 interface
 
-static _Thread_local int64_t tokenCount;
-
-int64_t spotlight_take_token_count(void) {
-  int64_t count = tokenCount;
-  tokenCount = 0;
-  return count;
-}
-
 struct sink {
   void *context;
   int (*take)(void *, int, const char *, int, int, int);
@@ -460,7 +452,7 @@ static int tokenize(
     sink.words = (struct spotlight_words *)tokenizer;
   }
   int result = spotlight_tokenize(text, length, 0, &sink, toFTS5);
-  if (flags & FTS5_TOKENIZE_DOCUMENT) tokenCount += sink.count;
+  if (sink.words) words_count(sink.words, sink.count);
   return result;
 }
 

@@ -14,6 +14,8 @@ struct spotlight_words {
   // The new words, each with SPOTLIGHT_TOKEN_END behind it.
   char *bytes;
   int32_t size, capacity;
+  // The number of tokens since it was last taken.
+  int64_t tokenCount;
 };
 
 struct spotlight_words *spotlight_words_create(void) {
@@ -34,6 +36,16 @@ const char *spotlight_words_take(struct spotlight_words *words, int32_t *size) {
   *size = words->size;
   words->size = 0;
   return words->bytes;
+}
+
+int64_t spotlight_words_take_count(struct spotlight_words *words) {
+  int64_t count = words->tokenCount;
+  words->tokenCount = 0;
+  return count;
+}
+
+void words_count(struct spotlight_words *words, int64_t count) {
+  words->tokenCount += count;
 }
 
 // Returns eight bytes, without a call: most words are shorter than a call takes.

@@ -6,4 +6,7 @@
 /// Collects a word, unless it is known to be collected. Returns an SQLite result code.
 int words_collect(struct spotlight_words *words, const char *word, int32_t size);
 
+/// Counts the tokens of a text of a document.
+void words_count(struct spotlight_words *words, int64_t count);
+
 #endif

@@ -41,14 +41,13 @@ bool spotlight_is_collected(const char *word, int32_t size);
 /// next document.
 const char *spotlight_words_take(struct spotlight_words *words, int32_t *size);
 
+/// Returns the number of tokens of the documents since the last call.
+int64_t spotlight_words_take_count(struct spotlight_words *words);
+
 /// Registers the tokenizer `cordial` and the functions of the ranking on a connection. The words of
 /// its documents are collected in `words`, which may be NULL and has to outlive the connection's
 /// statements. Returns an SQLite result code.
 int spotlight_register(sqlite3 *connection, struct spotlight_words *words);
-
-/// Returns the number of document tokens that the tokenizer produced on this thread since the last
-/// call.
-int64_t spotlight_take_token_count(void);
 
 /// Returns the versions of ICU, of Unicode and of the collation with which words are folded.
 const char *spotlight_unicode_version(void);

@@ -237,7 +237,8 @@ final class IndexFile {
     _ document: IndexedDocument,
     read: Int64?
   ) throws -> DocumentTable.AddedDocument {
-    _ = spotlight_take_token_count()
+    // A document that could not be inserted may have left some.
+    _ = words.takeTokenCount()
     insertText.bind(number, at: 1)
     for column in layout.columns.indices { insertText.bind(nil as String?, at: Int32(column + 2)) }
     for (field, text) in zip(
@@ -249,7 +250,7 @@ final class IndexFile {
     try insertText.run()
     newWords += words.take()
     if newWords.count >= Self.newWordsMax { try writeNewWords() }
-    let length = spotlight_take_token_count()
+    let length = words.takeTokenCount()
     insertDocument.bind(Int64(document.key.entity), at: 1)
     insertDocument.bind(document.key.object, at: 2)
     insertDocument.bind(number, at: 3)

@@ -1,6 +1,7 @@
 import CSpotlight
 
-/// The different words of the documents that a writer of the index inserts.
+/// The different words of the documents that a writer of the index inserts, and the number of their
+/// tokens.
 ///
 /// Only the thread that uses the writer's connection uses it.
 @safe final class WordCollection: @unchecked Sendable {
@@ -21,6 +22,9 @@ import CSpotlight
   func forget() {
     unsafe spotlight_words_forget(pointer)
   }
+
+  /// Returns the number of tokens of the documents since the last call.
+  func takeTokenCount() -> Int64 { unsafe spotlight_words_take_count(pointer) }
 
   /// Returns the words since the last call, each at least once.
   func take() -> [String] {

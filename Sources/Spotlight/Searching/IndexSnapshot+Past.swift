@@ -53,10 +53,9 @@ extension IndexSnapshot {
       for (field, text) in zip(layout.fields[document.key.entity] ?? [], document.content.texts) {
         insert.bind(text, at: Int32(field.column + 2))
       }
-      _ = spotlight_take_token_count()
       try insert.run()
       let lengths = DocumentLengths(
-        document: spotlight_take_token_count(),
+        document: document.content.texts.reduce(0) { $0 + ($1.map(Tokens.count) ?? 0) },
         title: layout.titleLength(of: document.key.entity, document.content.texts)
       )
       view.add(
