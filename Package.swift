@@ -34,6 +34,7 @@ let package = Package(
     .module("Interruptions", uses: ["CInterruption"]),
     .module(
       "ObjectModel",
+      designs: ["DESIGN.md"],
       uses: [
         "CordialValues", "JSON", "CUnicode", "Interruptions",
         .product(name: "BigInt", package: "BigInt"),
@@ -68,9 +69,14 @@ let package = Package(
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ]
     ),
-    .module("StoreLayout", uses: ["ObjectModel", "CordialValues", "SQLite"]),
+    .module(
+      "StoreLayout",
+      designs: ["DESIGN.md"],
+      uses: ["ObjectModel", "CordialValues", "SQLite"]
+    ),
     .module(
       "PersistentHistory",
+      designs: ["DESIGN.md"],
       uses: [
         "StoreLayout", "ObjectModel", "CordialValues", "JSON", "SQLite",
         .product(name: "Algorithms", package: "swift-algorithms"),
@@ -78,6 +84,7 @@ let package = Package(
     ),
     .module(
       "PersistentStore",
+      designs: ["DESIGN.md"],
       uses: [
         "StoreLayout", "PersistentHistory", "ObjectModel", "CordialValues", "JSON", "CUnicode",
         "Interruptions", "SQLite",
@@ -90,6 +97,7 @@ let package = Package(
 
     .module(
       "Spotlight",
+      designs: ["DESIGN.md"],
       uses: [
         "ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight", "CUnicode",
         "Interruptions", "SQLite",
@@ -124,7 +132,7 @@ let package = Package(
 
     .module(
       "CordialService",
-      designs: ["LiveQueries"],
+      designs: ["DESIGN.md", "LiveQueries/DESIGN.md"],
       uses: [
         "CordialValues", "Interruptions", "JSON", "ObjectModel", "PersistentHistory",
         "PersistentStore", "Spotlight", "JSONRPC", "CordialProtocol", "ProtocolSchemas",
@@ -135,6 +143,7 @@ let package = Package(
     ),
     .module(
       "Cordial",
+      designs: ["DESIGN.md"],
       uses: [
         "CordialProtocol", "CordialValues", "JSONRPC", "JSON", "Transport",
         .product(name: "Logging", package: "swift-log"),
@@ -143,10 +152,12 @@ let package = Package(
     .module("CordialFoundation", uses: ["Cordial", "CordialValues"]),
     .module(
       "Porting",
+      designs: ["DESIGN.md"],
       uses: ["Cordial", "CordialProtocol", "CordialValues", "JSON", "ObjectModel", "SQLite"]
     ),
     .module(
       "CordialEmbedded",
+      designs: ["DESIGN.md"],
       uses: [
         "Cordial", "CordialProtocol", "CordialService", "JSON", "JSONRPC", "ObjectModel",
         "ProtocolSchemas", "PersistentStore", "Spotlight", "Transport", "XcodeModel",
@@ -284,7 +295,7 @@ let package = Package(
 extension Target {
   /// A library module of this package, under the settings that all of them share.
   ///
-  /// `designs` names the folders with a `DESIGN.md`.
+  /// `designs` names the documents in its folder.
   static func module(
     _ name: String,
     designs: [String] = [],
@@ -293,7 +304,7 @@ extension Target {
     .target(
       name: name,
       dependencies: dependencies,
-      exclude: designs.map { "\($0)/DESIGN.md" },
+      exclude: designs,
       swiftSettings: .strict
     )
   }
