@@ -20,7 +20,7 @@ public protocol SpotlightDelegate: Sendable {
   /// `_`.
   ///
   /// Programs with different delegates on one store need different names. The index without a
-  /// delegate, which `cordial` uses, is another one.
+  /// delegate, which `cordial` uses, has a file of its own.
   var indexName: String { get }
 
   /// A text that changes with what the delegate decides; an index of another version is rebuilt.

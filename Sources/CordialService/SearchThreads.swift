@@ -114,7 +114,7 @@ private final class SearchThread: Sendable {
         let connections = try self.open()
         completion(.success(try body(connections.searcher, connections.reader)))
       } catch let error as SpotlightError where error.code == .damaged {
-        // Another search may have found the damage before, so that the file is another one now.
+        // Where an earlier search has found the damage, the file has been replaced already.
         if self.isCurrent { self.index.startRebuild() }
         self.connections.withLock { $0 = nil }
         completion(.failure(RPCError(error)))

@@ -180,7 +180,7 @@ extension AttributeType {
   /// This method checks the type only. It accepts null for every type.
   ///
   /// - Parameter value: The JSON value that a client sent.
-  /// - Returns: The value, or a description of the expected values if the type is another one.
+  /// - Returns: The value, or a description of the expected values for a value of another type.
   package func decode(_ value: JSONValue) -> AttributeDecoding {
     if value.isNull { return .value(.null) }
     let codec = codec

@@ -200,7 +200,7 @@ import Testing
 
   // Evidence: P-066a
   @Test(arguments: ["store.sqlite", "store.sqlite-wal", "store.sqlite-shm"])
-  func `a symbolic link in the place of a file is another file`(name: String) throws {
+  func `a symbolic link in the place of a file is a different file`(name: String) throws {
     #expect(unsafe rename(path(name), path("moved")) == 0)
     #expect(unsafe symlink("moved", path(name)) == 0)
     try expectNoSave()

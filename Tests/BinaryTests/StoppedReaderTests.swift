@@ -4,7 +4,7 @@ import Testing
 
 /// Readers that stop while others commit.
 @Suite struct `A reader that stops` {
-  /// The number of commits; `CORDIAL_COMMITS` is another one, for a long run.
+  /// The number of commits; `CORDIAL_COMMITS` sets another one, for a long run.
   private static let commits =
     ProcessInfo.processInfo.environment["CORDIAL_COMMITS"].flatMap { Int($0) } ?? 12_000
   private static let rowCount = 50

@@ -86,7 +86,7 @@ import Testing
 
 @Suite struct `Values compare by content` {
   /// Strings are sorted and compared by code point; SQLite holds the two forms apart as well.
-  @Test func `text that differs in code points is another value`() {
+  @Test func `text that differs in code points is a different value`() {
     #expect(AttributeValue.string("\u{E9}") != .string("e\u{301}"))
     #expect(AttributeValue.json("\"\u{E9}\"") != .json("\"e\u{301}\""))
     #expect(AttributeValue.uri("x:\u{E9}") != .uri("x:e\u{301}"))

@@ -294,7 +294,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
     #expect(try versions()[0] == "Task/p1 v1")
   }
 
-  @Test func `a row that is given another number is another object`() async throws {
+  @Test func `a row that is given another number becomes a different object`() async throws {
     try await check(
       "UPDATE Task SET _id = 9 WHERE _id = 2",
       [

@@ -3,7 +3,7 @@ import TestSeeds
 import TestStores
 import Testing
 
-/// One row of the oracle's world; a leader is another row.
+/// One row of the oracle's world; a leader is a row too.
 private struct Item {
   var number: Int
   var a: Int64?

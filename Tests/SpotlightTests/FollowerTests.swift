@@ -793,7 +793,7 @@ import Testing
     try FileManager.default.removeItem(atPath: path)
     let error = #expect(throws: SpotlightError.self) { _ = try index.index.makeSearcher() }
     #expect(error?.code == .busy)
-    // A file that is there and cannot be opened is another matter. The index may be building anew.
+    // A file that is there and cannot be opened is a different case. The index may be building anew.
     var attempts = 0
     while attempts < 10_000, unsafe mkdir(path, 0o700) != 0 {
       attempts += 1

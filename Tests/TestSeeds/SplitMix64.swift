@@ -50,7 +50,7 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
 package enum Seeds {
   /// Returns the seeds 1 to `count`, or only the seed in the environment variable `CORDIAL_SEED`.
   ///
-  /// `CORDIAL_SEEDS` is another count, or the first and the last seed, as `5001-9000`.
+  /// `CORDIAL_SEEDS` sets another count, or the first and the last seed, as `5001-9000`.
   ///
   /// - Parameters:
   ///   - count: The number of seeds.

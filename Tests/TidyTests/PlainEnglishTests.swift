@@ -19,6 +19,9 @@ struct UnclearPhrase: Sendable, CustomTestStringConvertible {
     UnclearPhrase(phrase: "comes and goes", instead: "is inserted and deleted"),
     UnclearPhrase(phrase: "cut loose", instead: "nullified"),
     UnclearPhrase(phrase: "taken along", instead: "cascaded"),
+    UnclearPhrase(phrase: "others than", instead: "name what they are, or are not"),
+    UnclearPhrase(phrase: "another one than", instead: "differs from"),
+    UnclearPhrase(phrase: "is another", instead: "differs, is a different …"),
     UnclearPhrase(phrase: "nobody's", instead: "without an author, without an owner"),
   ]
 }

@@ -61,7 +61,7 @@ public final class ObjectStorage<Value: BaseValue>: Observable, Sendable {
     if isChanged { property.changed() }
   }
 
-  /// Sets another value; the result is whether it is another one.
+  /// Sets the value, and returns whether it differs from the former one.
   private func replace(_ state: inout State, with value: Value?) -> Bool {
     guard value != state.value else { return false }
     state.value = value

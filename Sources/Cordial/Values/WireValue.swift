@@ -172,7 +172,8 @@ extension WireValue {
     case .null: .null
     case .bool(let flag): .bool(flag)
     case .integer(let number): .integer(number)
-    // A text that no service accepts as a number: JSON has no infinity, and null is another value.
+    // A text that no service accepts as a number: JSON has no infinity, and null would mean that
+    // there is no value.
     case .number(let number): number.isFinite ? .number(number) : .string("\(number)")
     case .string(let text): .string(text)
     case .list(let values): .array(values.map(\.json))

@@ -270,7 +270,7 @@ struct Registration: Sendable {
       }
     }
     // Changes do not tell whether they concern requests that are not compiled for dangling
-    // references, and without the changes, each result may be another one.
+    // references, and without the changes, each result may differ.
     let undecided = (span.isComplete ? recompiled : registry.fetches()).map(\.number)
     for number in undecided { try add(number) { _ in .undecided } }
     let others = Set(undecided)

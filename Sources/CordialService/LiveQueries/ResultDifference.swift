@@ -10,7 +10,8 @@ package struct ResultDifference {
     let index: Int
     let kind: ObjectChange.Kind
     let key: ObjectKey
-    /// The object that the ID named before: another one where it took over an identity.
+    /// The object that the ID named before, which is not `key` where an object took over the
+    /// identity of another object.
     let former: ObjectKey
   }
 

@@ -219,7 +219,7 @@ final class SubscriptionRegistry: Sendable {
   ///   - observation: The observation with its new result.
   ///   - number: Its number; an observation that was removed meanwhile stays removed.
   ///   - position: The position of the other observations' results; nil while a step brings them
-  ///     to another one.
+  ///     to a later position.
   func update(_ observation: Observation, _ number: Int, at position: LogPosition?) {
     state.withLock { state in
       guard let old = state.entries[number]?.observation else { return }
@@ -340,7 +340,7 @@ final class SubscriptionRegistry: Sendable {
   }
 
   /// Begins to keep earlier results, for a registration that brings a connection from its position
-  /// to another one than the observations'.
+  /// to one at which the observations are not.
   ///
   /// - Returns: The moment whose results the connection has.
   func beginReading() -> Moment {

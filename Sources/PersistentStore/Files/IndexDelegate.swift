@@ -35,7 +35,7 @@ package struct IndexCandidate: Sendable {
 package struct IndexDelegate: Sendable {
   /// The name of the index, a part of the name of its file.
   package let name: String
-  /// A text that is another one where the program decides otherwise.
+  /// A text that differs from the former one where the program now decides differently.
   package let version: String
   /// Returns what the index has of an object, with a text or nil for each of its `fields`; nil for
   /// an object that is not indexed.

@@ -396,7 +396,8 @@ extension MigrationPlan {
     }
   }
 
-  /// Adds a check for references to objects of which only others than it may reference are made.
+  /// Adds a check for references that would be lost: all objects that are made of the referenced
+  /// one are of entities that the relationship may not reference.
   private mutating func checkLostReferences(
     of relationship: RelationshipDescription,
     _ entity: EntityDescription,

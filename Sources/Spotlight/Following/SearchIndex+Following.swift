@@ -69,7 +69,7 @@ extension SearchIndex {
     }
   }
 
-  /// Takes over the position that another process has written, if there is another one.
+  /// Takes over the position that another process has written, if there is such a process.
   private func readOthers() throws {
     try confined.withLock { follower in
       if follower?.file.isCurrent != true {

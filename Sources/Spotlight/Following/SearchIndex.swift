@@ -71,8 +71,8 @@ package final class SearchIndex: LogFollower {
   /// - Parameters:
   ///   - path: The path of `index.sqlite`.
   ///   - model: The store's model.
-  ///   - delegateVersion: A text that is another one where the source decides otherwise what is
-  ///     indexed; nil where the model decides alone.
+  ///   - delegateVersion: A text that differs from the former one where the source now decides
+  ///     differently what is indexed; nil where the model decides alone.
   ///   - keepsDocuments: Whether the documents are kept in memory for searches. Without them, each
   ///     search reads all documents from the file.
   ///   - leaseWaitMax: The time without an advance after which the lease is that of a process that
@@ -179,7 +179,7 @@ package final class SearchIndex: LogFollower {
     return { self.cancelWait(waiter) }
   }
 
-  /// Ends the building of a new index, and has none begun any more.
+  /// Ends the build of a new index, and lets no other build begin.
   ///
   /// Those who wait for it get an error. An index that needs no other one still follows the log.
   package func endBuilds() {

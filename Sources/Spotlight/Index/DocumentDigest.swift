@@ -42,7 +42,7 @@ package struct DocumentDigest: Sendable, Equatable {
     sum &+= Self.mixed(Self.mixed(0x7469_746C_65) ^ UInt64(bitPattern: titleLength))
   }
 
-  /// Makes the digest another one than that of any text.
+  /// Makes the digest one that no text has.
   mutating func spoil() { length = -1 }
 
   /// Returns the hash of a word.

@@ -53,7 +53,7 @@ struct IndexBuild {
     guard let mark, try IndexTables.mark(db) == mark else { throw IndexMoved() }
   }
 
-  /// Writes the words and commits the transaction, runs a body, and begins another one.
+  /// Writes the words and commits the transaction, runs a body, and begins another transaction.
   ///
   /// - Throws: As `begin`; the errors of the body.
   func interrupt(_ db: SQLiteConnection, _ body: () throws -> Void) throws {

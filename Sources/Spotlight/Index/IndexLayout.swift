@@ -82,8 +82,8 @@ package struct IndexLayout: Sendable {
     self.weights = weights
   }
 
-  /// Returns the derivations of all attributes where texts or scores depend on others than texts of
-  /// the object itself.
+  /// Returns the derivations of all attributes where texts or scores depend on values that are no
+  /// texts of the object itself.
   private static func derivations(_ model: Model, _ described: [SpotlightDescription]) -> String {
     let dependsOnOthers = described.contains {
       !$0.paths.isEmpty || $0.exclude != nil || !$0.boosts.isEmpty

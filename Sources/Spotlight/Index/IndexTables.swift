@@ -91,14 +91,14 @@ enum IndexTables {
     }
   }
 
-  /// Removes the tables of a build, unless they are those of another one.
+  /// Removes the tables of a build, unless a later build has made them anew.
   static func dropNext(_ db: SQLiteConnection, of build: String) throws {
     try db.transaction(.immediate) {
       if try mark(db) == build { try IndexTables.next.drop(db) }
     }
   }
 
-  /// Returns the text that tells the tables of the present build from those of another one; nil
+  /// Returns the text that tells the tables of the present build from those of other builds; nil
   /// without a build.
   static func mark(_ db: SQLiteConnection) throws -> String? {
     try db.text("SELECT value FROM state WHERE name = 'next'")

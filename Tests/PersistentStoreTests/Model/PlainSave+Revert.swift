@@ -166,7 +166,8 @@ extension PlainSave {
     }
   }
 
-  /// Ends a restored to-one whose target does not exist, or whose one-to-one target is another's.
+  /// Ends a restored to-one whose target does not exist, or whose one-to-one target belongs to
+  /// another object.
   private mutating func mend(_ relationship: PlainModel.Relationship, _ key: Int) {
     guard let target = state[key]?.toOnes[relationship.name] else { return }
     var isWhole = state.exists(target)

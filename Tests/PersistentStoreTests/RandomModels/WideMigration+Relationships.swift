@@ -161,7 +161,7 @@ extension WideMigration {
     let kinds = Set(model.kinds(next.number).map(\.number))
     for name in names(entity.number)
     where links(relationship.number, of: name).contains(where: { !kinds.contains($0.entity) }) {
-      refuse("\(name).\(relationship.name) refers to others than \(next.name)")
+      refuse("\(name).\(relationship.name) refers to objects that are no \(next.name)")
     }
     note("let \(entity.name).\(relationship.name) refer to \(next.name)")
   }

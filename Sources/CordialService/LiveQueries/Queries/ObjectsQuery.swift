@@ -128,8 +128,8 @@ struct ObjectsQuery: LiveQuery {
       // A link row may change without the object that it names.
       case .update, nil: break
       }
-      // An identity value may name no object now, or another one. An ID of the form `p` never names
-      // another object. An external client may change identities.
+      // An identity value may name no object now, or a different object than before. An ID of the
+      // form `p` always names the same object. An external client may change identities.
       if !new.exists || kind != nil, try snapshot.entity(of: ids[index]).identity != nil {
         new.key = try snapshot.resolve(ids[index])
         new.exists = try new.key.map { try snapshot.exists($0) } ?? false
