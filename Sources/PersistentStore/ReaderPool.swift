@@ -1,5 +1,5 @@
 import DequeModule
-package import Dispatch
+import Dispatch
 package import Interruptions
 import Synchronization
 
@@ -254,30 +254,5 @@ final class ReaderPool: Sendable {
       break
     }
     run.sliceStart = DispatchTime.now().uptimeNanoseconds
-  }
-}
-
-/// A wrapper for a value that is not `Sendable`, which several threads use one after the other.
-///
-/// A value that one serial queue uses is bound to that queue, and every use is checked. The owner
-/// of any other value ensures the order: the pool lends a reader to one worker at a time.
-package struct Confined<Value>: @unchecked Sendable {
-  private let stored: Value
-  private let queue: DispatchQueue?
-
-  /// Wraps a value.
-  ///
-  /// - Parameters:
-  ///   - value: The value.
-  ///   - queue: The only queue that uses the value; nil when the owner ensures the order.
-  package init(_ value: Value, to queue: DispatchQueue? = nil) {
-    stored = value
-    self.queue = queue
-  }
-
-  /// The value; its use on another queue ends the process.
-  package var value: Value {
-    if let queue { dispatchPrecondition(condition: .onQueue(queue)) }
-    return stored
   }
 }

@@ -102,7 +102,7 @@ private enum FolderNames {
         .map { $0.path.split(separator: "/") }.filter { $0.count > 3 }.map { String($0[2]) }
     )
     #expect(folders == Set(StoreFolder.all.map(\.name)))
-    #expect(folders.count == 5)
+    #expect(folders.count == 6)
   }
 
   @Test(arguments: StoreFolder.all)
