@@ -12,6 +12,8 @@ package struct ChangeEntries {
   private(set) var shapeCount = 0
   /// The numbers of the changes of each entity.
   private(set) var ranges: [Int: Range<Int>] = [:]
+  /// Whether the set has a commit, be it one without a change that remains.
+  let hasCommit: Bool
   /// The cost of a comparison with one row, as a multiple of that with a row of short texts.
   private(set) var weight = 1
 
@@ -29,6 +31,7 @@ package struct ChangeEntries {
   ///   - set: The change set.
   ///   - rows: The rows of changed objects, as far as they were read.
   package init(_ set: ChangeSet, _ rows: [ObjectKey: ChangedRow]) {
+    hasCommit = set.through > set.from
     var known: [Shape: Int] = [:]
     changes = Array(set.changes.values)
     if Set(changes.lazy.map(\.key.entity)).count > 1 {

@@ -287,7 +287,7 @@ package struct SubscriptionTable: Sendable {
   func concerned(
     by changes: ChangeEntries
   ) -> (concerned: [ChangeComparison.Concern], unaffected: [Int]) {
-    var affected = byCommit
+    var affected = changes.hasCommit ? byCommit : []
     var unaffected: [Int] = []
     for (entity, range) in changes.ranges {
       affected.formUnion(byEntity[entity] ?? [])
