@@ -60,9 +60,9 @@ package struct DeleteCall: Call {
 
 /// The result of `delete` and `update`.
 package struct CountResult: WireObject {
-  /// The position after the write; nil where the script of a mock has none.
+  /// The position after the write; nil if the script of a mock leaves it out.
   package let token: String?
-  /// The number of named or matched objects; nil where the script of a mock has none.
+  /// The number of named or matched objects; nil if the script of a mock leaves it out.
   package let count: Int64?
   /// The deleted objects, cascades included, or the updated ones; nil where none were requested.
   package let ids: [String]?

@@ -173,7 +173,7 @@ package struct FetchCall: Call {
 
   /// What a fetch has read.
   package struct Result: WireObject {
-    /// The position of the result; nil where the script of a mock has none.
+    /// The position of the result; nil if the script of a mock leaves it out.
     package let token: String?
     /// The objects, null for an ID without an object; nil for other forms of results.
     package let objects: [JSONValue]?

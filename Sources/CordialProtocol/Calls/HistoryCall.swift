@@ -54,7 +54,7 @@ package struct HistoryCall: Call {
   package struct Result: WireObject {
     /// The commits, oldest first.
     package let transactions: [Transaction]
-    /// The position to continue from; nil where the script of a mock has none.
+    /// The position to continue from; nil if the script of a mock leaves it out.
     package let token: String?
     /// Whether more commits follow.
     package let hasMore: Bool

@@ -22,7 +22,7 @@ package struct IndexStatusCall: CallWithoutParams {
     package let bytes: Int64
     /// `ready`, `catchingUp`, `rebuilding`, `paused` or `failed`.
     package let state: String
-    /// The oldest commit as of which a search is possible.
+    /// The oldest commit whose state can be searched.
     package let oldest: String
     /// The processor time that the index has used.
     package let processorMicroseconds: Int64

@@ -22,7 +22,7 @@ package struct InitializeCall: Call {
   /// The time limit of requests that name none, in seconds; nil for none.
   package var timeoutSeconds: Double?
 
-  /// Creates the settings of a connection that has none.
+  /// Creates params without settings.
   package init() {}
 
   package init(_ json: JSONValue) throws(RPCError) {

@@ -33,7 +33,7 @@ package struct ObserveCall: Call {
   /// The number of objects that a first result of IDs has too; nil for none.
   package var first: Int?
 
-  /// Creates a request that observes another one.
+  /// Creates an `observe` of a request.
   package init(_ target: Target) { self.target = target }
 
   /// The maximum length of a key, in bytes.
@@ -169,8 +169,8 @@ package struct ObserveCall: Call {
     package let isFresh: Bool
     /// Why the service does not resume from the position of the client; nil where it does.
     package let why: String?
-    /// The whole result, of which `ObservedResult` reads the members; nil with mode `signal`, and
-    /// for a subscription that is resumed.
+    /// The whole result, in the form of `ObservedResult`; nil with mode `signal`, and for a
+    /// subscription that is resumed.
     package let result: JSONValue?
     /// The changes, as `ObservedDifference` reads them; nil for a whole result.
     package let update: JSONValue?

@@ -273,7 +273,7 @@ package struct ObservedDifference: WireObject {
 package struct ChangesNotification: WireObject {
   package static let name = MethodName.changes
 
-  /// The position before the changes; nil where the script of a mock has none.
+  /// The position before the changes; nil if the script of a mock leaves it out.
   package let from: String?
   /// The position after the changes; nil where more follows.
   package let token: String?

@@ -40,7 +40,7 @@ package struct RevertParams: Sendable {
 
 /// The result of `undo` and `redo`.
 package struct RevertResult: WireObject {
-  /// The position after the undo or redo; nil where the script of a mock has none.
+  /// The position after the undo or redo; nil if the script of a mock leaves it out.
   package let token: String?
   /// The number of reverted groups; 0 if there was none.
   package let undone: Int64

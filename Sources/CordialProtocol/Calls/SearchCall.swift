@@ -84,11 +84,11 @@ package struct SearchCall: Call {
 
   /// What a search has found.
   package struct Result: WireObject {
-    /// The position of the index; nil where the script of a mock has none.
+    /// The position of the index; nil if the script of a mock leaves it out.
     package let token: String?
-    /// The position of titles and objects; nil where the script of a mock has none.
+    /// The position of titles and objects; nil if the script of a mock leaves it out.
     package let storeToken: String?
-    /// The number of all objects that match; nil where the script of a mock has none.
+    /// The number of all objects that match; nil if the script of a mock leaves it out.
     package let total: Int64?
     /// Whether there may be more than `total`.
     package let totalIsAtLeast: Bool
@@ -104,7 +104,7 @@ package struct SearchCall: Call {
     package let instead: [JSONMember]?
     /// The entries of the index that were read; nil where they were not requested.
     package let postings: Postings?
-    /// The time in the service, in microseconds; nil where the script of a mock has none.
+    /// The time in the service, in microseconds; nil if the script of a mock leaves it out.
     package let tookMicroseconds: Int64?
 
     package init(_ json: JSONValue) throws(RPCError) {

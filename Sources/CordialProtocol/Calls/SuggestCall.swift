@@ -24,7 +24,7 @@ package struct SuggestCall: Call {
 
   /// The completions of a text.
   package struct Result: WireObject {
-    /// The position of the index; nil where the script of a mock has none.
+    /// The position of the index; nil if the script of a mock leaves it out.
     package let token: String?
     /// The suggestions, most frequent first, then by text.
     package let suggestions: [Suggestion]
@@ -49,7 +49,7 @@ package struct SuggestCall: Call {
     package let text: String
     /// The number of objects that this query finds.
     ///
-    /// nil where the script of a mock has none.
+    /// nil if the script of a mock leaves it out.
     package let documents: Int64?
 
     /// Creates a suggestion.
