@@ -263,7 +263,9 @@ struct Registration: Sendable {
       else { return }
       for subscriber in candidate.subscribers.sorted() {
         var observation = candidate.observation
-        if let own = older.results[subscriber.number] { observation.result = own }
+        if let own = older.results[subscriber.number] {
+          observation.result = observation.result.with(own)
+        }
         updates.append(
           try Self.update(observation, subscriber.number, verdict, over: span, &advance)
         )

@@ -376,7 +376,7 @@ final class SubscriptionRegistry: Sendable {
       else { return nil }
       var observation = entry.observation
       if let former = entry.former.first(where: { $0.until >= moment }) {
-        observation.result = former.result
+        observation.result = observation.result.with(former.result)
       }
       return Affected(number: number, observation: observation, subscribers: own)
     }

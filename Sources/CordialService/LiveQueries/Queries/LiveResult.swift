@@ -73,6 +73,10 @@ protocol LiveResult: Sendable {
   /// The approximate memory of the result, in bytes.
   var bytes: Int { get }
 
+  /// Returns this query with an earlier result of the same request, whose own query may be compiled
+  /// for a store without dangling references.
+  func with(_ earlier: any LiveResult) -> any LiveResult
+
   /// Returns the data on which the result depends.
   func interest(_ request: ObservedRequest, _ inclusion: Observation.Inclusion) -> Interest
 
@@ -158,6 +162,11 @@ struct Live<Query: LiveQuery>: LiveResult {
   var query: any LiveQuery { own }
   var elementCount: Int { result.elementCount }
   var bytes: Int { result.bytes }
+
+  func with(_ earlier: any LiveResult) -> any LiveResult {
+    // A request has one kind.
+    (earlier as? Self).map { Live(own: own, result: $0.result) } ?? earlier
+  }
 
   func interest(_ request: ObservedRequest, _ inclusion: Observation.Inclusion) -> Interest {
     own.interest(of: result, request, inclusion)
