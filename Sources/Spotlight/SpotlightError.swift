@@ -55,7 +55,10 @@ extension SpotlightError {
   static func reading<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()
-    } catch let error as SQLiteError where error.isDamage {
+    } catch let error as SQLiteError
+      where error.isDamage || error.extendedCode == .inputOutputShortRead
+    {
+      // Without its log, a file may be shorter than it was.
       throw damaged
     }
   }
@@ -79,8 +82,6 @@ extension SpotlightError {
       }
       // A new file has a journal until it has tables.
       guard error.extendedCode != .readOnlyRollback else { throw beingBuilt }
-      // Without its log, the file is as it was at some time before.
-      guard error.extendedCode != .inputOutputShortRead else { throw damaged }
       throw SpotlightError(
         .failed,
         "The index \(path) cannot be opened: \(error.message ?? "\(error)"). "

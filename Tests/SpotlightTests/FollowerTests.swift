@@ -154,6 +154,8 @@ import Testing
   /// the file which it opened was removed, and a search then fails until the index is there again.
   private func foundWhenBuilt(_ word: String, _ index: TestIndex) async throws -> [Int64] {
     for _ in 1...1000 {
+      // As a search of a client does: it waits for the file at the path, and reports damage.
+      index.index.follow(to: index.library.newest)
       #expect(await index.catchUp())
       do {
         let found = try index.found(word)
@@ -161,6 +163,7 @@ import Testing
       } catch let error as SpotlightError {
         // A file that is removed while it is opened cannot be opened.
         #expect([.busy, .damaged, .failed].contains(error.code), "\(error)")
+        if error.code == .damaged { index.index.startRebuild() }
       }
     }
     return try index.found(word)

@@ -1,5 +1,5 @@
 package import CordialValues
-import Interruptions
+package import Interruptions
 import Synchronization
 
 /// The progress of the index.
@@ -63,7 +63,7 @@ package struct IndexOrder: Sendable {
     case restoreDomains([String])
 
     /// Whether a new index is built.
-    var buildsIndex: Bool {
+    package var buildsIndex: Bool {
       switch self {
       case .rebuild, .restoreDomains: true
       case .pause, .resume, .write, .deleteDomains: false
@@ -71,52 +71,36 @@ package struct IndexOrder: Sendable {
     }
   }
 
-  let kind: Kind
+  package let number: Int
+  package let kind: Kind
   /// Called on the index's thread with the number of objects that a rebuild has read.
   var progress: (@Sendable (Int) -> Void)?
   /// What ends the order; nil for nothing.
   var interruption: Interruption?
-  let completion: @Sendable (Result<IndexStatus, any Error>) -> Void
+  package let completion: @Sendable (Result<IndexStatus, any Error>) -> Void
+
+  package init(
+    number: Int,
+    kind: Kind,
+    progress: (@Sendable (Int) -> Void)? = nil,
+    interruption: Interruption? = nil,
+    completion: @escaping @Sendable (Result<IndexStatus, any Error>) -> Void
+  ) {
+    (self.number, self.kind, self.progress) = (number, kind, progress)
+    (self.interruption, self.completion) = (interruption, completion)
+  }
 }
 
 /// A caller that waits until the index has reached a commit.
-struct IndexWaiter: Sendable {
-  let number: Int64
-  /// The number of attempts begun at registration; the failure of those does not end the wait.
-  let attempts: Int
-  let completion: @Sendable (Bool) -> Void
-}
+package struct IndexWaiter: Sendable {
+  package let number: Int
+  /// The number of the commit.
+  package let commit: Int64
+  /// The number of attempts that had begun before; the failure of those does not end the wait.
+  var attempts = 0
+  package let completion: @Sendable (Bool) -> Void
 
-/// The end of a rebuild that `endBuilds()` or `stop()` interrupted.
-struct IndexStopped: Error {}
-
-/// The error of an index that another process has changed since this process read its position.
-struct IndexMoved: Error {}
-
-extension SearchIndex {
-  /// The part of all documents that are those of former texts and of deleted objects, from 0 to 1.
-  package var deadFraction: Double {
-    let dead = Double(documents.deadCount)
-    let all = dead + Double(documents.aliveCount)
-    return all > 0 ? dead / all : 0
-  }
-
-  /// Returns why the index has not reached the commit that a client waits for.
-  ///
-  /// - Parameter commit: The commit, as part of a sentence.
-  /// - Returns: The error with which the index failed, that of a service that is stopping, or a
-  ///   timeout.
-  package func lateness(_ commit: String) -> any Error {
-    let (status, endsBuilds) = shared.withLock { ($0.status, $0.endsBuilds) }
-    guard status.state != .paused else {
-      return SpotlightError(
-        .busy,
-        "The index is paused before \(commit)",
-        advice: status.reason == .diskFull ? .freeSpace : .resume
-      )
-    }
-    if let failure = status.failure { return failure }
-    guard !endsBuilds else { return SpotlightError.stopping }
-    return SpotlightError(.busy, "The index did not reach \(commit) in time")
+  package init(number: Int, commit: Int64, completion: @escaping @Sendable (Bool) -> Void) {
+    (self.number, self.commit, self.completion) = (number, commit, completion)
   }
 }

@@ -8,11 +8,8 @@ extension SearchIndex {
   /// Applies one batch, or builds a new index where the log does not have it.
   ///
   /// - Returns: Whether more may follow.
-  func step(_ follower: inout Follower) throws -> Bool {
-    shared.withLock { [token = follower.token] shared in
-      shared.activity.step = token.map { .reading(after: $0.number) }
-      shared.wantsAdvance = false
-    }
+  func step(_ follower: inout IndexFollower) throws -> Bool {
+    found(.reads(after: follower.token))
     guard let token = follower.token, !follower.isOutdated,
       let batch = try follower.source.batch(after: token)
     else {
@@ -31,7 +28,7 @@ extension SearchIndex {
     }
     let dead = documents.deadCount + follower.unknownCount
     if dead > Self.deadMax, dead > documents.aliveCount / 4,
-      !shared.withLock({ $0.endsBuilds }),
+      state.withLock({ $0.allowsBuilds }),
       // Without room, the old index goes on.
       IndexSpace.shortage(besides: path) == nil
     {
@@ -48,26 +45,19 @@ extension SearchIndex {
   ///
   /// - Throws: `IndexMoved` where another process has advanced the index; `SQLiteError`, with the
   ///   code `constraint` where the index has a document that the batch reports as new.
-  func advance(_ follower: inout Follower, by batch: IndexBatch) throws {
+  func advance(_ follower: inout IndexFollower, by batch: IndexBatch) throws {
     let token = follower.token
     if !batch.indexesNothing {
       try apply(batch, &follower)
     } else if batch.through != token {
       try follow(batch.through, &follower)
     }
-    let count = batch.documents.count
-    shared.withLock { shared in
-      if batch.through != token { shared.lastBatchCount = count }
-      shared.unmergedCount += count
-      if shared.unmergedCount >= Self.largeBatch {
-        (shared.mergesParts, shared.unmergedCount) = (true, 0)
-      }
-    }
+    found(.applied(documents: batch.documents.count, hasCommits: batch.through != token))
     reached(batch.through)
   }
 
   /// Follows commits that index nothing, of which only some are written to the file.
-  private func follow(_ token: StoreToken, _ follower: inout Follower) throws {
+  private func follow(_ token: StoreToken, _ follower: inout IndexFollower) throws {
     followInMemory(token, &follower)
     guard let written = follower.position?.token.number,
       token.number - written >= Self.unwrittenMax
@@ -76,7 +66,7 @@ extension SearchIndex {
   }
 
   /// Follows commits that index nothing.
-  func followInMemory(_ token: StoreToken, _ follower: inout Follower) {
+  func followInMemory(_ token: StoreToken, _ follower: inout IndexFollower) {
     follower.followed = token
     documents.follow(token)
   }
@@ -85,7 +75,7 @@ extension SearchIndex {
   /// reads so many again at most.
   private static let unwrittenMax: Int64 = 1000
 
-  private func apply(_ batch: IndexBatch, _ follower: inout Follower) throws {
+  private func apply(_ batch: IndexBatch, _ follower: inout IndexFollower) throws {
     let file = follower.file
     guard let known = follower.position else { throw IndexMoved() }
     let (_, _, _, reached) = try file.transaction(documents) {

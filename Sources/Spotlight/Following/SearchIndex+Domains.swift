@@ -6,7 +6,7 @@ import Synchronization
 /// The domains whose objects the index leaves out.
 extension SearchIndex {
   /// Removes the documents of some domains and the past of the index, and has later ones left out.
-  func deleteDomains(_ domains: [String], _ follower: inout Follower) throws {
+  func deleteDomains(_ domains: [String], _ follower: inout IndexFollower) throws {
     if follower.position == nil { try rebuild(&follower) }
     do {
       try removeDocuments(of: domains, &follower)
@@ -17,7 +17,7 @@ extension SearchIndex {
     }
   }
 
-  private func removeDocuments(of domains: [String], _ follower: inout Follower) throws {
+  private func removeDocuments(of domains: [String], _ follower: inout IndexFollower) throws {
     try writePosition(&follower)
     let file = follower.file
     guard let known = follower.position else { return }
@@ -47,19 +47,8 @@ extension SearchIndex {
     }
     follower.position = reached
     follower.unknownCount = 0
-    shared.withLock { $0.activity.oldest = known.token }
-    announce(removed.count)
-  }
-
-  /// Updates the status after documents were removed, and calls those who wait for advances.
-  private func announce(_ removed: Int) {
-    guard removed > 0 else { return }
-    let count = documents.aliveCount
-    let advances = shared.withLock { shared in
-      shared.status.documents = count
-      return Array(shared.advances.values)
-    }
-    for advance in advances { advance() }
+    found(.oldest(known.token))
+    if !removed.isEmpty { found(.left(documents: documents.aliveCount)) }
   }
 }
 

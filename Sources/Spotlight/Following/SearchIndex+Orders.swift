@@ -1,92 +1,36 @@
 import CordialValues
-package import Interruptions
+import Interruptions
 import PersistentHistory
 import SQLite
 import Synchronization
 
 /// What clients ask of the index, which its next attempt does before it reads the log.
 extension SearchIndex {
-  /// Pauses, resumes or rebuilds the index.
-  ///
-  /// - Parameters:
-  ///   - kind: What to do, after the orders before.
-  ///   - progress: Called on the index's thread while it builds a new index, with the number of
-  ///     objects that it has read.
-  ///   - interruption: What ends the order before it is carried out, and a build at any time; nil
-  ///     for nothing.
-  ///   - completion: Called on any thread, with the status afterwards, or the error that prevented
-  ///     the order.
-  package func execute(
-    _ kind: IndexOrder.Kind,
-    progress: (@Sendable (Int) -> Void)? = nil,
-    interruption: Interruption? = nil,
-    _ completion: @escaping @Sendable (Result<IndexStatus, any Error>) -> Void
-  ) {
-    let isStopped = shared.withLock { shared in
-      let isStopped = shared.isStopped || shared.endsBuilds && kind.buildsIndex
-      if !isStopped {
-        shared.orders.append(
-          IndexOrder(
-            kind: kind,
-            progress: progress,
-            interruption: interruption,
-            completion: completion
-          )
-        )
-      }
-      return isStopped
-    }
-    guard !isStopped else { return completion(.failure(SpotlightError.stopping)) }
-    follow()
-  }
-
-  private func takeOrders() -> [IndexOrder] {
-    shared.withLock { shared in
-      defer { shared.orders = [] }
-      return shared.orders
-    }
-  }
-
-  func failOrders(_ error: any Error) {
-    for order in takeOrders() { order.completion(.failure(error)) }
-  }
-
   /// Does what clients have asked for since the last attempt.
-  func executeOrders(_ follower: inout Follower) throws {
-    var orders = refuseBuilds(takeOrders(), follower)[...]
-    do {
-      while let order = orders.first {
-        do {
-          try order.interruption?.check()
-          try execute(order, &follower)
-          try updatePause(follower)
-          order.completion(.success(status))
-        } catch let error as Interrupted {
-          if let token = follower.token { reached(token) }
-          try updatePause(follower)
-          order.completion(.failure(error))
-        }
-        orders.removeFirst()
+  ///
+  /// Where an order stops the attempt, the next one does those that remain.
+  ///
+  /// - Throws: `IndexStopped`; `SQLiteError`; the errors of the source.
+  func executeOrders(_ follower: inout IndexFollower) throws {
+    refuseBuilds(follower)
+    for order in state.withLock({ $0.orders }) {
+      do {
+        try order.interruption?.check()
+        try execute(order, &follower)
+        try updatePause(follower)
+        handle(.orderEnded(order.number, .success(status)))
+      } catch let error as Interrupted {
+        if let token = follower.token { reached(token) }
+        try updatePause(follower)
+        handle(.orderEnded(order.number, .failure(error)))
+      } catch is IndexStopped {
+        handle(.orderEnded(order.number, .failure(SpotlightError.stopping)))
+        throw IndexStopped()
       }
-    } catch is IndexStopped {
-      let refused = orders.filter(\.kind.buildsIndex)
-      // The next attempt does the others.
-      shared.withLock { [orders] shared in
-        shared.orders = orders.filter { !$0.kind.buildsIndex } + shared.orders
-      }
-      for order in refused { order.completion(.failure(SpotlightError.stopping)) }
-      throw IndexStopped()
-    } catch let error as SQLiteError where isOfDamage(error) {
-      // The attempt goes on in a new file.
-      shared.withLock { [orders] shared in shared.orders = orders + shared.orders }
-      throw error
-    } catch {
-      for order in orders { order.completion(.failure(error)) }
-      throw error
     }
   }
 
-  private func execute(_ order: IndexOrder, _ follower: inout Follower) throws {
+  private func execute(_ order: IndexOrder, _ follower: inout IndexFollower) throws {
     switch order.kind {
     case .pause, .resume: try pause(order.kind == .pause, &follower)
     case .write: try writeFollowed(&follower)
@@ -104,42 +48,22 @@ extension SearchIndex {
   }
 
   /// Refuses the orders for a new index that has no room beside the old one, which goes on.
-  ///
-  /// - Returns: The other orders.
-  private func refuseBuilds(
-    _ orders: [IndexOrder],
-    _ follower: borrowing Follower
-  ) -> [IndexOrder] {
-    guard follower.token != nil, orders.contains(where: \.kind.buildsIndex),
+  private func refuseBuilds(_ follower: borrowing IndexFollower) {
+    guard follower.token != nil, state.withLock({ $0.orders.contains(where: \.kind.buildsIndex) }),
       let error = IndexSpace.shortage(besides: path)
-    else { return orders }
-    for order in orders where order.kind.buildsIndex { order.completion(.failure(error)) }
-    return orders.filter { !$0.kind.buildsIndex }
+    else { return }
+    handle(.noRoom(error))
   }
 
   /// Takes over whether the index is paused, and returns it.
   @discardableResult
-  func updatePause(_ follower: borrowing Follower) throws -> Bool {
+  func updatePause(_ follower: borrowing IndexFollower) throws -> Bool {
     let isPaused = try follower.file.queue.use { db in try IndexFile.isPaused(db) }
-    let token = follower.token
-    let count = documents.aliveCount
-    let failed = shared.withLock { shared -> [IndexWaiter] in
-      guard !shared.isDamaged else { return [] }
-      guard isPaused else {
-        guard shared.status.state == .paused || shared.status.token == nil else { return [] }
-        shared.status = IndexStatus(token: token, documents: count, state: .catchingUp)
-        return []
-      }
-      shared.status = IndexStatus(token: token, documents: count, state: .paused)
-      // As after a failure, waits that began in this attempt go on.
-      let attempts = shared.attempts
-      return shared.takeWaiters { $0.attempts < attempts }
-    }
-    for waiter in failed { waiter.completion(waiter.number <= token?.number ?? -1) }
+    found(.pause(isPaused, follower.token, documents: documents.aliveCount))
     return isPaused
   }
 
-  private func writeFollowed(_ follower: inout Follower) throws {
+  private func writeFollowed(_ follower: inout IndexFollower) throws {
     guard follower.followed != nil else { return }
     do {
       try writePosition(&follower)
@@ -149,7 +73,7 @@ extension SearchIndex {
     }
   }
 
-  private func pause(_ isPaused: Bool, _ follower: inout Follower) throws {
+  private func pause(_ isPaused: Bool, _ follower: inout IndexFollower) throws {
     func write() throws {
       try writePosition(&follower) { db in try IndexFile.setPaused(isPaused, db) }
     }
@@ -164,7 +88,7 @@ extension SearchIndex {
 
   /// Writes the position that the index has reached without another document.
   func writePosition(
-    _ follower: inout Follower,
+    _ follower: inout IndexFollower,
     _ body: (SQLiteConnection) throws -> Void = { _ in }
   ) throws {
     let file = follower.file

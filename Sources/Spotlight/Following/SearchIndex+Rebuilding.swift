@@ -19,22 +19,17 @@ extension SearchIndex {
   ///   no room for an index beside the old one; `SpotlightError` where other processes, or a log
   ///   that loses commits, prevent each build; other errors of SQLite and of the source.
   func rebuild(
-    _ follower: inout Follower,
+    _ follower: inout IndexFollower,
     advances: Bool = false,
     _ progress: ((Int) -> Void)? = nil,
     _ interruption: Interruption? = nil,
     restoring domains: [String] = []
   ) throws {
-    guard !shared.withLock({ $0.endsBuilds }) else { throw IndexStopped() }
+    guard state.withLock({ $0.allowsBuilds }) else { throw IndexStopped() }
     if follower.token != nil, let error = IndexSpace.shortage(besides: path) { throw error }
     let isPaused = try follower.file.queue.use { db in try IndexFile.isPaused(db) }
-    if !isPaused, let token = follower.token {
-      shared.withLock { shared in
-        shared.buildsFrom = token
-        shared.status.state = .rebuilding
-      }
-    }
-    defer { shared.withLock { $0.buildsFrom = nil } }
+    if !isPaused, let token = follower.token { found(.builds(from: token)) }
+    defer { found(.buildEnded) }
     var pace = BuildPace(
       advances: try advances && !isPaused && canAdvance(follower),
       milliseconds: buildMilliseconds,
@@ -54,7 +49,7 @@ extension SearchIndex {
   }
 
   /// Whether the words of the old index are of this version, and the log has its position.
-  private func canAdvance(_ follower: borrowing Follower) throws -> Bool {
+  private func canAdvance(_ follower: borrowing IndexFollower) throws -> Bool {
     guard let token = follower.token, !follower.isOutdated else { return false }
     return try follower.source.batch(after: token) != nil
   }
@@ -63,7 +58,7 @@ extension SearchIndex {
   private static let buildsMax = 4
 
   private func build(
-    _ follower: inout Follower,
+    _ follower: inout IndexFollower,
     _ pace: inout BuildPace,
     _ progress: ((Int) -> Void)?,
     _ domains: [String]
@@ -79,7 +74,7 @@ extension SearchIndex {
       do {
         try build.begin(db)
         func report(_ count: Int) {
-          shared.withLock { $0.activity.step = .building(objects: count) }
+          found(.built(objects: count))
           progress?(count)
         }
         let count = try build.addObjects(db) { build, count in
@@ -110,7 +105,7 @@ extension SearchIndex {
   /// Has a new index reach the position of the old one, where that has advanced.
   private func catchUp(
     _ build: inout IndexBuild,
-    _ follower: inout Follower,
+    _ follower: inout IndexFollower,
     _ pace: inout BuildPace,
     _ db: SQLiteConnection
   ) throws {
@@ -133,7 +128,7 @@ extension SearchIndex {
 
   private func merge(
     _ build: IndexBuild,
-    _ follower: inout Follower,
+    _ follower: inout IndexFollower,
     _ pace: inout BuildPace,
     _ db: SQLiteConnection
   ) throws {
@@ -149,7 +144,7 @@ extension SearchIndex {
 
   private func swap(
     _ build: IndexBuild,
-    _ follower: inout Follower,
+    _ follower: inout IndexFollower,
     _ pace: BuildPace,
     _ db: SQLiteConnection
   ) throws {
@@ -161,7 +156,7 @@ extension SearchIndex {
       documents.replace(view)
       vocabulary.forget()
       // A search of an earlier commit fails from here on.
-      shared.withLock { $0.activity.oldest = oldest }
+      found(.oldest(oldest))
     }
     follower.file.forgetWords()
     follower.position = position
@@ -170,27 +165,24 @@ extension SearchIndex {
     follower.unknownCount = try IndexFile.unknownCount(db)
   }
 
-  private func reached(_ follower: borrowing Follower) {
-    shared.withLock { $0.buildsFrom = nil }
+  private func reached(_ follower: borrowing IndexFollower) {
     if let token = follower.token { reached(token, isRebuilt: true) }
   }
 
   /// Lets the old index advance by a batch where it was asked to, between two transactions of the
   /// build.
   private func letAdvance(
-    _ follower: inout Follower,
+    _ follower: inout IndexFollower,
     _ pace: inout BuildPace,
     _ build: IndexBuild,
     _ db: SQLiteConnection
   ) throws {
-    let (isStopped, isWanted) = shared.withLock { shared in
-      (shared.isStopped || shared.endsBuilds, shared.wantsAdvance)
-    }
+    let (isAllowed, isWanted) = state.withLock { ($0.allowsBuilds, $0.wantsAdvance) }
     // The next start builds the index from the beginning.
-    guard !isStopped else { throw IndexStopped() }
+    guard isAllowed else { throw IndexStopped() }
     try pace.interruption?.check()
     guard isWanted, pace.allowsPause() else { return }
-    shared.withLock { $0.wantsAdvance = false }
+    found(.readsBesideBuild)
     guard let token = follower.token, let batch = try follower.source.batch(after: token) else {
       return pace.advances = false
     }
@@ -202,13 +194,13 @@ extension SearchIndex {
       try build.interrupt(db) { pace.advances = try advanceBeside(&follower, by: batch) }
     }
     pace.resume()
-    if batch.remainingCommits > 0 { shared.withLock { $0.wantsAdvance = true } }
+    if batch.remainingCommits > 0 { found(.remains) }
   }
 
   /// Has the old index advance by a batch.
   ///
   /// - Returns: Whether it can advance further.
-  private func advanceBeside(_ follower: inout Follower, by batch: IndexBatch) throws -> Bool {
+  private func advanceBeside(_ follower: inout IndexFollower, by batch: IndexBatch) throws -> Bool {
     guard try !follower.file.queue.use({ db in try IndexFile.isPaused(db) }) else { return false }
     do {
       try advance(&follower, by: batch)
@@ -223,16 +215,14 @@ extension SearchIndex {
   /// Gives back the pages of the former index, some at a time, and empties SQLite's log.
   ///
   /// A commit or an order comes first; the rest is then given back as after a merge of parts.
-  private func giveBackPages(_ follower: borrowing Follower) throws {
+  private func giveBackPages(_ follower: borrowing IndexFollower) throws {
     // The next step builds the index anew.
     guard follower.file.isCurrent, !follower.file.hasLostLog else { return }
     try IndexFile.housekeeping {
       while try follower.file.queue.use({ db in try IndexFile.giveBackSomePages(db) }) {
-        let isWanted = shared.withLock { shared in
-          if shared.wantsAdvance { shared.mergesParts = true }
-          return shared.wantsAdvance || shared.isStopped || shared.endsBuilds
-        }
-        if isWanted { return }
+        let (isWanted, isAllowed) = state.withLock { ($0.wantsAdvance, $0.allowsBuilds) }
+        if isWanted { found(.parts) }
+        if isWanted || !isAllowed { return }
       }
     }
     try follower.file.emptyLog()
@@ -243,7 +233,7 @@ extension SearchIndex {
   /// FTS5's table of the words of a transaction stays as large as the largest transaction made it,
   /// and each later commit goes through all of it. Where the file cannot be opened now, the present
   /// connection goes on.
-  func reopen(_ follower: inout Follower) throws {
+  func reopen(_ follower: inout IndexFollower) throws {
     // The next step builds the index anew.
     guard follower.file.isCurrent, !follower.file.hasLostLog else { return }
     do {
@@ -283,3 +273,9 @@ private struct BuildPace {
 
   mutating func resume() { last = .now }
 }
+
+/// The end of a rebuild that `endBuilds()` or `stop()` interrupted.
+struct IndexStopped: Error {}
+
+/// The error of an index that another process has changed since this process read its position.
+struct IndexMoved: Error {}

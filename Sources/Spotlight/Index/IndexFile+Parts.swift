@@ -42,13 +42,6 @@ extension IndexFile {
     try db.execute("SAVEPOINT raised; ROLLBACK TO raised; RELEASE raised")
   }
 
-  /// What is left of the work on parts and on pages without content.
-  enum Remainder {
-    case none, some
-    /// The work failed, and is done another time.
-    case unknown
-  }
-
   /// Merges some of the parts that batches have written, or gives back some of the pages that
   /// merges have left.
   ///
@@ -57,8 +50,8 @@ extension IndexFile {
   ///
   /// - Returns: What may be left.
   /// - Throws: `SQLiteError` for a damaged file.
-  func mergeSomeParts() throws -> Remainder {
-    var remainder = Remainder.unknown
+  func mergeSomeParts() throws -> IndexRemainder {
+    var remainder = IndexRemainder.unknown
     try queue.use { db in
       try Self.housekeeping {
         let isMerged = try db.transaction(.immediate) {
@@ -121,4 +114,11 @@ extension IndexFile {
     let digits = hex.utf8.map { $0 < 0x41 ? $0 - 0x30 : $0 - 0x41 + 10 }
     return stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
   }
+}
+
+/// What is left of the work on parts and on pages without content.
+package enum IndexRemainder: Sendable {
+  case none, some
+  /// The work failed, and is done another time.
+  case unknown
 }
