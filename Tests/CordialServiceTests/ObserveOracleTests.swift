@@ -52,8 +52,9 @@ enum ObserveOracle {
   // Evidence: P-080a, P-080d, P-081a, P-081b, P-082a, P-082b, P-082c, P-084a, P-084b
   // Evidence: P-081c, P-082d, P-083, P-085a, P-085c, P-086a
   // In seed 115, two connections flush while steps leave out all requests; in seed 334, a request is
-  // compiled for dangling references, and its client has an earlier result.
-  @Test(arguments: Seeds.first(30, and: [115, 334]))
+  // compiled for dangling references, and its client has an earlier result; in seed 796, the log
+  // loses commits of which a client was not yet notified.
+  @Test(arguments: Seeds.first(30, and: [115, 334, 796]))
   func `equals a fetch of the same request after every commit`(seed: UInt64) async throws {
     let failure: String? = try await onOwnThread {
       do {

@@ -13,8 +13,8 @@ struct Registration: Sendable {
   /// The older subscriptions of the connection.
   struct Older: Sendable {
     let session: Int
-    /// The commit of the position that the client knows.
-    let known: Int64
+    /// The last commit that a step has read; the log may no longer have those before it.
+    let recorded: Int64
     /// The position of the client's results.
     let position: LogPosition
     /// The moment of the registry whose results the client has, except for `results`.
@@ -48,8 +48,8 @@ struct Registration: Sendable {
     let observation: Observation
     let message: MessageBytes
     let older: [OlderUpdate]
-    /// The authors of the commits after the position that the client knows.
-    let authors: [String?]
+    /// The authors of the commits that no step has read, each with its last one.
+    let authors: [(author: String?, commit: Int64)]
   }
 
   let call: ObserveCall
@@ -99,7 +99,7 @@ struct Registration: Sendable {
       observation: observation,
       message: message,
       older: updates,
-      authors: try authors(updates, snapshot)
+      authors: try authors(snapshot)
     )
   }
 
@@ -338,12 +338,9 @@ struct Registration: Sendable {
     }
   }
 
-  private func authors(
-    _ updates: [OlderUpdate],
-    _ snapshot: StoreSnapshot
-  ) throws -> [String?] {
-    guard let older, updates.contains(where: { $0.body != nil }) else { return [] }
-    return try snapshot.lastCommits(after: older.known).map(\.author)
+  private func authors(_ snapshot: StoreSnapshot) throws -> [(author: String?, commit: Int64)] {
+    guard let older else { return [] }
+    return try snapshot.lastCommits(after: older.recorded)
   }
 }
 

@@ -99,10 +99,10 @@ extension Service {
       id: request.id,
       share: request.share,
       older: (observed.behindAt ?? observing.position).flatMap { position in
-        observed.position.map { known in
+        observed.position.map { _ in
           Registration.Older(
             session: session.number,
-            known: known.number,
+            recorded: observing.position?.commit ?? position.commit,
             position: position,
             moment: moment,
             results: observed.formerViews.reduce(into: [:]) { results, view in

@@ -60,8 +60,18 @@ struct ObservationEngine {
   }
 
   /// Returns the authors of the commits after a commit, in the order of their last commits.
-  func authors(after commit: Int64) -> [String?] {
-    lastCommits.filter { $0.value > commit }.sorted { $0.value < $1.value }.map(\.key)
+  ///
+  /// - Parameters:
+  ///   - commit: The number of the commit.
+  ///   - later: The authors of commits that were not recorded, each with its last one.
+  /// - Returns: The authors.
+  func authors(
+    after commit: Int64,
+    and later: [(author: String?, commit: Int64)] = []
+  ) -> [String?] {
+    var last = lastCommits
+    for (author, commit) in later { last[author] = max(commit, last[author] ?? 0) }
+    return last.filter { $0.value > commit }.sorted { $0.value < $1.value }.map(\.key)
   }
 
   /// Forgets the authors of the commits up to a commit.

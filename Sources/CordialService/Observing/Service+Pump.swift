@@ -310,9 +310,15 @@ extension Service {
   }
 
   /// Sends updates in one message, or in parts, and moves the connection's position.
+  ///
+  /// - Parameters:
+  ///   - updates: The updates, ordered by subscription.
+  ///   - authors: The authors of the commits that no step has recorded, each with its last one.
+  ///   - token: The new position.
+  ///   - session: The connection.
   func send(
     _ updates: [(number: Int, body: UpdateBody)],
-    by authors: [String?]? = nil,
+    by authors: [(author: String?, commit: Int64)] = [],
     through token: StoreToken,
     to session: Session
   ) {
@@ -320,7 +326,8 @@ extension Service {
     let message = ChangesMessage(
       from: from.description,
       token: token.description,
-      authors: authors ?? observing.authors(after: from.number),
+      // An update of a client at its own position is not one of a commit.
+      authors: from == token ? [] : observing.authors(after: from.number, and: authors),
       limits: limits
     )
     session.observed.position = session.observed.subscriptions.isEmpty ? nil : token
