@@ -33,7 +33,7 @@ struct UnclearPhrase: Sendable, CustomTestStringConvertible {
       $0.path != "Tests/TidyTests/PlainEnglishTests.swift"
     }
     #expect(!files.isEmpty)
-    for file in files {
+    for file in files where file.contains(unclear.phrase, ignoringCase: true) {
       for (index, line) in file.lines.enumerated()
       where line.lowercased().contains(unclear.phrase) {
         Issue.record("\(file.path):\(index + 1): \"\(unclear.phrase)\"; \(unclear.instead)")

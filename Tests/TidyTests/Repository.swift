@@ -29,12 +29,14 @@ enum Repository {
     }
   }()
 
+  /// The tracked text files, each read once.
+  private static let allFiles = trackedPaths.compactMap { TextFile(path: $0) }
+
   /// Returns the tracked text files in a folder, or in the whole repository.
   static func files(in folder: String = "", kinds: Set<String>? = nil) -> [TextFile] {
-    trackedPaths.compactMap { path in
-      guard path.hasPrefix(folder) else { return nil }
-      if let kinds, !kinds.contains(URL(filePath: path).pathExtension) { return nil }
-      return TextFile(path: path)
+    allFiles.filter { file in
+      file.path.hasPrefix(folder)
+        && (kinds.map { $0.contains(URL(filePath: file.path).pathExtension) } ?? true)
     }
   }
 
@@ -49,6 +51,8 @@ enum Repository {
 struct TextFile: Sendable {
   /// The path relative to the root.
   let path: String
+  /// The bytes of the text, and of the text in lower case.
+  private let (bytes, lowered): (Data, Data)
   /// The lines without line feeds.
   let lines: [String]
   /// The lines of a Swift file without comments and without the contents of string literals.
@@ -63,8 +67,22 @@ struct TextFile: Sendable {
       let text = String(validating: bytes, as: UTF8.self)
     else { return nil }
     self.path = path
+    (self.bytes, lowered) = (bytes, Data(text.lowercased().utf8))
     lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     code = path.hasSuffix(".swift") ? SwiftText.code(lines) : []
+  }
+
+  /// Returns whether a line contains a text.
+  ///
+  /// In a debug build, a look at each line takes much longer.
+  ///
+  /// - Parameters:
+  ///   - text: The text; in lower case where case is ignored.
+  ///   - ignoresCase: Whether case is ignored.
+  /// - Returns: Whether the file contains the text.
+  func contains(_ text: String, ignoringCase ignoresCase: Bool = false) -> Bool {
+    let bytes = ignoresCase ? lowered : bytes
+    return bytes.firstRange(of: Data(text.utf8)) != nil
   }
 
   /// The name of the folder in `Sources` or `Tests` that contains the file.
