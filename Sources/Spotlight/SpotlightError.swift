@@ -55,10 +55,7 @@ extension SpotlightError {
   static func reading<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()
-    } catch let error as SQLiteError
-      where error.isDamage || error.extendedCode == .inputOutputShortRead
-    {
-      // Without its log, a file may be shorter than it was.
+    } catch let error as SQLiteError where error.isDamageOfIndex {
       throw damaged
     }
   }
@@ -89,4 +86,9 @@ extension SpotlightError {
       )
     }
   }
+}
+
+extension SQLiteError {
+  /// Whether the index's file is damaged: without its log, it may also be shorter than it was.
+  var isDamageOfIndex: Bool { isDamage || extendedCode == .inputOutputShortRead }
 }

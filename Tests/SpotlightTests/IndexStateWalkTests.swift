@@ -35,6 +35,10 @@ private struct IndexWorld {
     var sawPause = false
     /// The commit that the index has reached, as far as the process was informed.
     var reached: Int64 = -1
+    /// Whether the present attempt has done its orders and has read the log to its end.
+    var isAtEnd = false
+    /// The position that was last reported as an advance.
+    var reported: StoreToken?
     /// The sum of its pauses for the lease since another process has advanced.
     var waited = 0
     var isStopped = false
@@ -68,8 +72,14 @@ private struct IndexWorld {
 
   init(seed: UInt64) {
     (self.seed, random) = (seed, SplitMix64(seed: seed))
-    processes = (0..<2).map { _ in Process(state: IndexState(leaseWaitMax: Self.leaseWaitMax)) }
+    processes = (0..<2).map { _ in Self.start() }
     file = files[0]
+  }
+
+  private static func start() -> Process {
+    var state = IndexState(leaseWaitMax: leaseWaitMax)
+    state.register(state.makeNumber()) {}
+    return Process(state: state)
   }
 
   private var repeating: Comment { "\(Seeds.repeating(seed, "A random life of an index"))" }
@@ -96,7 +106,8 @@ private struct IndexWorld {
     case 11...14:
       if processes[process].isReading { try end(process) } else { try beDue(process) }
     default:
-      if processes[process].isReading { try read(process) } else { try beDue(process) }
+      guard processes[process].isReading else { return try beDue(process) }
+      try read(process, toEnd: random.oneIn(2))
     }
   }
 
@@ -147,7 +158,7 @@ private struct IndexWorld {
   /// Ends a process in order, and starts it again.
   private mutating func restart(_ process: Int) throws {
     try stop(process)
-    processes[process] = Process(state: IndexState(leaseWaitMax: Self.leaseWaitMax))
+    processes[process] = Self.start()
     for question in questions.keys where questions[question]?.process == process {
       questions[question] = nil
     }
@@ -182,7 +193,7 @@ private struct IndexWorld {
 
   /// Does a part of an attempt.
   private mutating func read(_ process: Int, toEnd: Bool = false) throws {
-    if processes[process].state.damage != nil, random.oneIn(2) {
+    if processes[process].state.damage != nil, toEnd || random.oneIn(2) {
       // The damaged file is removed before another one is read.
       if processes[process].state.damage?.file == file { file = nil }
       try find(.removed, process)
@@ -197,7 +208,7 @@ private struct IndexWorld {
     let token = StoreToken(generation: 1, number: last, mark: 1)
     try find(.pause(isPaused, nil, documents: 0), process)
     processes[process].sawPause = isPaused
-    for order in processes[process].state.orders where random.oneIn(2) {
+    for order in processes[process].state.orders where toEnd || random.oneIn(2) {
       if order.kind == .pause || order.kind == .resume { isPaused = order.kind == .pause }
       if order.kind.buildsIndex {
         guard processes[process].state.allowsBuilds else { break }
@@ -211,11 +222,13 @@ private struct IndexWorld {
         random.oneIn(5) ? .failure(Failure()) : .success(processes[process].state.status)
       try send(.orderEnded(order.number, result), to: process)
     }
-    guard !processes[process].sawPause, !processes[process].isStopped else { return }
+    guard !processes[process].isStopped else { return }
+    guard !processes[process].sawPause else { return processes[process].isAtEnd = toEnd }
     try find(.reads(after: token), process)
     try find(.applied(documents: random.below(2000), hasCommits: random.oneIn(2)), process)
     if processes[process].state.damage == nil { processes[process].reached = last }
     try find(.reached(token, documents: 1, isRebuilt: random.oneIn(5)), process)
+    processes[process].isAtEnd = toEnd
     if processes[process].state.allowsMerge, random.oneIn(2) {
       try find(.merged(random.pick([.none, .some, .unknown])), process)
     }
@@ -233,7 +246,7 @@ private struct IndexWorld {
     case 2 where !state.allowsBuilds: ending = .stopped
     default:
       // An attempt is done when it has carried out its orders and has read the log.
-      if !processes[process].isStopped {
+      if !processes[process].isStopped, !processes[process].isAtEnd {
         processes[process].isReading = true
         if state.damage != nil { try find(.removed, process) }
         for order in processes[process].state.orders {
@@ -285,6 +298,10 @@ private struct IndexWorld {
     if state.damage != nil {
       try #require(!state.allowsSearches && state.status.token == nil, repeating)
     }
+    // Those who want to know of each advance know of the position.
+    if state.status.state == .ready, state.attempt == .none {
+      try #require(this.reported == state.status.token, repeating)
+    }
     let builds = state.orders.filter(\.kind.buildsIndex)
     if this.isStopped || !state.allowsBuilds { try #require(builds.isEmpty, repeating) }
   }
@@ -300,6 +317,7 @@ private struct IndexWorld {
       try #require(!processes[process].isStopped && !processes[process].isReading, repeating)
       processes[process].isReading = true
       processes[process].opened = nil
+      processes[process].isAtEnd = false
     case .readOthers:
       guard holder != nil, random.oneIn(3) else { return }
       processes[process].waited = 0
@@ -315,7 +333,9 @@ private struct IndexWorld {
     case .complete(let orders, let result):
       let isDone = if case .success = result { true } else { false }
       for order in orders { try answer(key(process, order.number), isDone) }
-    case .report: break
+    case .report(let bodies):
+      try #require(bodies.count == 1)
+      processes[process].reported = processes[process].state.status.token
     }
   }
 

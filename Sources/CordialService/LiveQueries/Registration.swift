@@ -13,7 +13,11 @@ struct Registration: Sendable {
   /// The older subscriptions of the connection.
   struct Older: Sendable {
     let session: Int
-    /// The last commit that a step has read; the log may no longer have those before it.
+    /// The commit of the position that the client knows.
+    let known: Int64
+    /// The authors of the commits from there up to `recorded`, each with its last one; the log may
+    /// no longer have these commits.
+    let authors: [String?: Int64]
     let recorded: Int64
     /// The position of the client's results.
     let position: LogPosition
@@ -48,8 +52,9 @@ struct Registration: Sendable {
     let observation: Observation
     let message: MessageBytes
     let older: [OlderUpdate]
-    /// The authors of the commits that no step has read, each with its last one.
-    let authors: [(author: String?, commit: Int64)]
+    /// The authors of the commits after the position that the client knows, in the order of their
+    /// last ones.
+    let authors: [String?]
   }
 
   let call: ObserveCall
@@ -338,9 +343,13 @@ struct Registration: Sendable {
     }
   }
 
-  private func authors(_ snapshot: StoreSnapshot) throws -> [(author: String?, commit: Int64)] {
+  private func authors(_ snapshot: StoreSnapshot) throws -> [String?] {
     guard let older else { return [] }
-    return try snapshot.lastCommits(after: older.recorded)
+    var last = older.authors
+    for (author, commit) in try snapshot.lastCommits(after: older.recorded) {
+      last[author] = commit
+    }
+    return last.filter { $0.value > older.known }.sorted { $0.value < $1.value }.map(\.key)
   }
 }
 

@@ -27,6 +27,8 @@ struct BehindClient: Sendable {
 /// for each observation that the commits alter.
 struct SubscriptionStep: Sendable {
   let from: LogPosition
+  /// The commit after which the step reads authors, at or before the position.
+  let authorsAfter: Int64
   let registry: SubscriptionRegistry
   /// The clients that are behind, and ready for the difference.
   let behind: [BehindClient]
@@ -141,7 +143,7 @@ struct SubscriptionStep: Sendable {
     var outcome = Outcome(
       token: snapshot.token,
       position: head.position,
-      authors: try snapshot.lastCommits(after: from.commit)
+      authors: try snapshot.lastCommits(after: authorsAfter)
     )
     update.isOnLoop = isSmall
     if !isSmall { update.time = StepTime(limits, isShared: isShared, lateSince: lateSince) }

@@ -99,10 +99,12 @@ extension Service {
       id: request.id,
       share: request.share,
       older: (observed.behindAt ?? observing.position).flatMap { position in
-        observed.position.map { _ in
+        observed.position.map { known in
           Registration.Older(
             session: session.number,
-            recorded: observing.position?.commit ?? position.commit,
+            known: known.number,
+            authors: observing.lastCommits,
+            recorded: observing.authorsAfter ?? observing.position?.commit ?? position.commit,
             position: position,
             moment: moment,
             results: observed.formerViews.reduce(into: [:]) { results, view in
@@ -205,7 +207,8 @@ extension Service {
     _ session: Session
   ) {
     if session.observed.index(of: number) != nil { remove(number, session) }
-    if observing.position == nil { observing.position = registration.position }
+    if observing.position == nil { observing.begin(at: registration.position) }
+    observing.needAuthors(after: registration.position.commit)
     let isAligned = observing.isAt(registration.position)
     let (observation, isNew, isApart) = observing.registry.add(
       Subscriber(session: session.number, number: number),

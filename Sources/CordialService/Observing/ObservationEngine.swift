@@ -25,8 +25,11 @@ struct ObservationEngine {
   var forgetsRecent = false
   /// The connections whose clients are behind, or have parts or ends to receive.
   var withNews: Set<Int> = []
-  /// The last commit of each author.
-  private var lastCommits: [String?: Int64] = [:]
+  /// The last commit of each author, of the commits after `recordedAfter`.
+  private(set) var lastCommits: [String?: Int64] = [:]
+  private var recordedAfter: Int64 = 0
+  /// The commit after which the next step records authors; nil for the step's beginning.
+  private(set) var authorsAfter: Int64?
   /// What stops the observations that are read alone, by number.
   var alone: [Int: Interruption] = [:]
   /// The reads of these.
@@ -54,24 +57,33 @@ struct ObservationEngine {
   /// Whether so many authors are known that clients are notified of them without updates.
   var hasManyAuthors: Bool { lastCommits.count >= Self.authorsMax }
 
-  /// Records the authors of the commits of a step.
-  mutating func add(_ authors: [(author: String?, commit: Int64)]) {
+  /// Begins to follow commits at the position of the first subscription.
+  mutating func begin(at position: LogPosition) {
+    self.position = position
+    recordedAfter = position.commit
+  }
+
+  /// Has the next step record the authors after the position of a client, which may be one before
+  /// that of the first subscription.
+  mutating func needAuthors(after commit: Int64) {
+    guard commit < recordedAfter else { return }
+    authorsAfter = min(authorsAfter ?? commit, commit)
+  }
+
+  /// Records the authors of commits.
+  ///
+  /// - Parameters:
+  ///   - authors: The authors, each with its last commit.
+  ///   - commit: The commit after which the step has read them.
+  mutating func add(_ authors: [(author: String?, commit: Int64)], after commit: Int64) {
     for (author, commit) in authors { lastCommits[author] = commit }
+    recordedAfter = min(recordedAfter, commit)
+    if let authorsAfter, authorsAfter >= commit { self.authorsAfter = nil }
   }
 
   /// Returns the authors of the commits after a commit, in the order of their last commits.
-  ///
-  /// - Parameters:
-  ///   - commit: The number of the commit.
-  ///   - later: The authors of commits that were not recorded, each with its last one.
-  /// - Returns: The authors.
-  func authors(
-    after commit: Int64,
-    and later: [(author: String?, commit: Int64)] = []
-  ) -> [String?] {
-    var last = lastCommits
-    for (author, commit) in later { last[author] = max(commit, last[author] ?? 0) }
-    return last.filter { $0.value > commit }.sorted { $0.value < $1.value }.map(\.key)
+  func authors(after commit: Int64) -> [String?] {
+    lastCommits.filter { $0.value > commit }.sorted { $0.value < $1.value }.map(\.key)
   }
 
   /// Forgets the authors of the commits up to a commit.

@@ -77,6 +77,7 @@ extension Service {
   private func step(from position: LogPosition, _ behind: [BehindClient]) -> SubscriptionStep {
     SubscriptionStep(
       from: position,
+      authorsAfter: observing.authorsAfter ?? position.commit,
       registry: observing.registry,
       behind: behind,
       isShared: isObservingShared,
@@ -149,7 +150,7 @@ extension Service {
     let registry = observing.registry
     // The last subscription may have ended meanwhile.
     observing.position = subscriptionCount > 0 ? outcome.position : nil
-    observing.add(outcome.authors)
+    observing.add(outcome.authors, after: step.authorsAfter)
     readAlone(outcome.leftOut, from: step.from)
     endLateness(after: step)
     // A connection whose own save is not answered yet stays at its position.
@@ -313,12 +314,13 @@ extension Service {
   ///
   /// - Parameters:
   ///   - updates: The updates, ordered by subscription.
-  ///   - authors: The authors of the commits that no step has recorded, each with its last one.
+  ///   - authors: The authors of the commits after the client's position; nil for those that steps
+  ///     have recorded.
   ///   - token: The new position.
   ///   - session: The connection.
   func send(
     _ updates: [(number: Int, body: UpdateBody)],
-    by authors: [(author: String?, commit: Int64)] = [],
+    by authors: [String?]? = nil,
     through token: StoreToken,
     to session: Session
   ) {
@@ -326,8 +328,7 @@ extension Service {
     let message = ChangesMessage(
       from: from.description,
       token: token.description,
-      // An update of a client at its own position is not one of a commit.
-      authors: from == token ? [] : observing.authors(after: from.number, and: authors),
+      authors: authors ?? observing.authors(after: from.number),
       limits: limits
     )
     session.observed.position = session.observed.subscriptions.isEmpty ? nil : token

@@ -156,7 +156,7 @@ extension Service {
       // Without other subscriptions, no later step reports the ends.
       let ended = session.observed.ended + [(number, body)]
       session.observed.ended = []
-      send(ended.sorted { $0.number < $1.number }, through: token, to: session)
+      send(ended.sorted { $0.number < $1.number }, by: [], through: token, to: session)
     } else {
       session.observed.ended.append((number, body))
       session.observed.stay(at: observing.position)

@@ -3,7 +3,7 @@ package import SQLite
 
 /// What happens to the index, in the words of `IndexState`.
 package enum IndexEvent {
-  // MARK: From callers, on any thread
+  // MARK: From callers and timers, on any thread
 
   /// There may be commits to read.
   case wake
@@ -91,7 +91,7 @@ package enum IndexFinding {
 
 /// How an attempt to read the log ends.
 package enum IndexAttemptEnd {
-  /// At the end of the log, or where the index is paused.
+  /// At the end of the log, where the index is paused, or after the batch in which it was stopped.
   case done
   /// In a build that must not go on. The next start builds the index from the beginning.
   case stopped

@@ -9,19 +9,23 @@ package import SQLite
 /// | attempt | event | attempt afterwards | effects |
 /// |---|---|---|---|
 /// | `none` | `wake`, `foundDamage`, `order` | `scheduled` | `schedule` |
-/// | `none`, without disk space | `wake` | `none` | |
-/// | `none`, without disk space | `order`, `spaceDue` | `scheduled` | `schedule` |
-/// | `scheduled` | `due` with the lease | `reads` | `read` |
-/// | `scheduled` | `due` without the lease | `scheduled` | `readOthers`, `schedule` |
+/// | `none`, without disk space | `wake`, `foundDamage` | `none` | |
+/// | `none`, without disk space | `order`, the last `spaceDue` | `scheduled` | `schedule` |
+/// | `scheduled` | `wake`, `foundDamage`, `order` | `scheduled` | |
+/// | `scheduled` | `due` with the lease, or after a long wait for it | `reads` | `read` |
+/// | `scheduled` | `due` otherwise | `scheduled` | `readOthers`, `schedule` |
 /// | `reads` | `wake`, `foundDamage`, `order` | `reads`, then once more | |
-/// | `reads` | `ended`, done | `none` | |
+/// | `reads` | `ended`, done | `none` | `answer` all waiters where the index is paused |
+/// | `reads` | `ended`, stopped | `none` | `answer` earlier waiters |
 /// | `reads` | `ended`, failed | `none` | `complete` all orders, `answer` earlier waiters |
-/// | `reads` | `ended`, full | `none`, without disk space | the same, `awaitSpace` |
-/// | `reads`, then once more | `ended` | `scheduled` | those of `ended`, `schedule` |
-/// | any | `stop` | no other attempt begins | `complete` the orders that build |
+/// | `reads` | `ended`, full | `none`, without disk space | `complete`, `awaitSpace`, `answer` all |
+/// | `reads`, then once more | `ended`, not full | `scheduled` | those of `ended`, `schedule` |
+/// | any | `endBuilds`, `stop` | the same | `complete` the orders that build |
+/// | any, after `stop` | `wake`, `due`, `ended` | no attempt begins | |
 /// | any | `closed` | `none` | `complete` all orders, `answer` all waiters |
 ///
-/// After a failed attempt, another one is scheduled for those who began to wait during it.
+/// After an attempt that failed or was stopped, another one is scheduled for those who began to
+/// wait during it. `lostFile` schedules nothing: its callers report `wake` too.
 package struct IndexState {
   package private(set) var status = IndexStatus(token: nil, documents: 0, state: .catchingUp)
   package private(set) var activity = IndexActivity()
@@ -33,7 +37,7 @@ package struct IndexState {
   package private(set) var damage: Damage?
   /// What attempts do before they read the log, in this order.
   package private(set) var orders: [IndexOrder] = []
-  /// Whether the log is to be read since it was last read.
+  /// Whether the index was asked to advance since it last read the log.
   package private(set) var wantsAdvance = false
   /// Whether many documents have been indexed since parts of the index were merged.
   package private(set) var mergesParts = false
@@ -54,6 +58,8 @@ package struct IndexState {
   /// Called when the index has advanced, by the numbers of their registrations.
   private var advances: [Int: @Sendable () -> Void] = [:]
   private var lastNumber = 0
+  /// The position that was last reported as an advance.
+  private var reported: StoreToken?
 
   /// An attempt to read the log, from the event that needs it to its end.
   package enum Attempt: Equatable {
@@ -213,9 +219,10 @@ extension IndexState {
 
   private mutating func wake() -> [IndexEffect] {
     wantsAdvance = true
-    guard ending < .stopped, !space.isPending || !orders.isEmpty else { return [] }
+    guard ending < .stopped else { return [] }
     switch attempt {
     case .none:
+      guard !space.isPending || !orders.isEmpty else { return [] }
       // Those who wait from here on have this attempt's result, not the previous one's.
       forgetFailure()
       return schedule()
@@ -257,6 +264,8 @@ extension IndexState {
     attempt = .none
     activity.step = nil
     activity.processorMicroseconds += microseconds
+    // Only an attempt without disk space waits for it again.
+    space.isPending = false
     var effects: [IndexEffect] = []
     switch end {
     case .done: break
@@ -273,7 +282,8 @@ extension IndexState {
       effects += takeWaiters(false, where: isEarlier)
       isAgain = isAgain || !isFull && !waiters.isEmpty
     }
-    if isAgain { effects += schedule() }
+    // Without disk space, only time or an order begins the next attempt.
+    if isAgain, !space.isPending { effects += schedule() }
     // A pause, too, is the end of the waits that began in the attempt.
     if isPaused, attempt == .none { effects += takeWaiters(false) }
     return effects
@@ -347,6 +357,7 @@ extension IndexState {
   }
 
   private mutating func forgetPosition() {
+    reported = nil
     status = IndexStatus(token: nil, documents: 0, state: space.isPending ? .paused : .catchingUp)
     if space.isPending { status.reason = .diskFull }
   }
@@ -373,7 +384,7 @@ extension IndexState {
       return setPaused(isPaused, token, documents)
     case .reloaded(let token, let hasMoved):
       if status.token != nil { status.token = token }
-      return hasMoved ? report() : []
+      return hasMoved ? report(token) : []
     case .damage(let damage, let isFull):
       if self.damage == nil { setDamage(damage) }
       if isFull { wasFull = true }
@@ -389,10 +400,10 @@ extension IndexState {
       if unmergedCount >= SearchIndex.largeBatch { (mergesParts, unmergedCount) = (true, 0) }
     case .reached(let token, let documents, let isRebuilt):
       if isRebuilt { buildsFrom = nil }
-      return reach(token, documents, isAdvance: isRebuilt || status.token != token)
+      return reach(token, documents, isAdvance: isRebuilt || reported != token)
     case .left(let documents):
       status.documents = documents
-      return report()
+      return report(status.token)
     case .oldest(let token): activity.oldest = token
     case .builds(let token): (buildsFrom, status.state) = (token, .rebuilding)
     case .built(let objects): activity.step = .building(objects: objects)
@@ -411,7 +422,7 @@ extension IndexState {
     guard damage == nil else { return [] }
     let state = buildsFrom == nil ? IndexStatus.State.ready : .rebuilding
     status = IndexStatus(token: token, documents: documents, state: state)
-    return takeWaiters(true) { $0.commit <= token.number } + (isAdvance ? report() : [])
+    return takeWaiters(true) { $0.commit <= token.number } + (isAdvance ? report(token) : [])
   }
 
   private mutating func setPaused(
@@ -433,7 +444,8 @@ extension IndexState {
       + takeWaiters(false, where: isEarlier)
   }
 
-  private func report() -> [IndexEffect] {
-    advances.isEmpty ? [] : [.report(Array(advances.values))]
+  private mutating func report(_ token: StoreToken?) -> [IndexEffect] {
+    reported = token
+    return advances.isEmpty ? [] : [.report(Array(advances.values))]
   }
 }

@@ -39,7 +39,7 @@ extension SearchIndex {
   /// SQLite also takes a damaged file for a full one; another file may grow then. Where the new
   /// file is full too, the file was not to blame.
   func isOfDamage(_ error: SQLiteError) -> Bool {
-    if error.isDamage { return true }
+    if error.isDamageOfIndex { return true }
     return error.code == .full && !state.withLock { $0.wasFull }
       && IndexSpace.shortage(besides: path) == nil
       && IndexSpace.temporaryShortage(besides: path) == nil

@@ -42,7 +42,12 @@ extension SearchIndex {
       } catch is IndexMoved {
         // In one transaction, nothing comes between.
         pace = BuildPace(advances: false, milliseconds: buildMilliseconds, interruption)
-        if follower.file.isCurrent { try reload(&follower) } else { follower = try open() }
+        guard !follower.file.isCurrent else {
+          try reload(&follower)
+          continue
+        }
+        follower = try open()
+        if try !updatePause(follower), let token = follower.token { found(.builds(from: token)) }
       }
     }
     throw SpotlightError.beingBuilt

@@ -114,8 +114,10 @@ package final class SearchIndex: LogFollower {
 
   package func wake(through commit: Int64) { follow() }
 
-  /// Starts an attempt to read the log up to its end, unless one is already scheduled, or the index
-  /// waits for disk space.
+  /// Starts an attempt to read the log up to its end, or has the present one repeated.
+  ///
+  /// Nothing starts while an attempt is scheduled, while the index waits for disk space without an
+  /// order, and after `stop`.
   package func follow() { handle(.wake) }
 
   /// Starts a rebuild of the index, after a search found damage in its file.
@@ -127,6 +129,8 @@ package final class SearchIndex: LogFollower {
   package func endBuilds() { handle(.endBuilds) }
 
   /// Stops following the log after the current batch, or the current portion of a rebuild.
+  ///
+  /// Orders that have not begun get an error, and waits end: the next start reads the log.
   package func stop() {
     handle(.stop)
     thread.queue.sync { close() }
