@@ -60,7 +60,7 @@ struct ObservationEngine {
   /// Begins to follow commits at the position of the first subscription.
   mutating func begin(at position: LogPosition) {
     self.position = position
-    recordedAfter = position.commit
+    (recordedAfter, authorsAfter) = (position.commit, nil)
   }
 
   /// Has the next step record the authors after the position of a client, which may be one before

@@ -18,7 +18,7 @@ package import SQLite
 /// | `reads` | `ended`, done | `none` | `answer` all waiters where the index is paused |
 /// | `reads` | `ended`, stopped | `none` | `answer` earlier waiters |
 /// | `reads` | `ended`, failed | `none` | `complete` all orders, `answer` earlier waiters |
-/// | `reads` | `ended`, full | `none`, without disk space | `complete`, `awaitSpace`, `answer` all |
+/// | `reads` | `ended`, full | `none`, without disk space | `complete`, `answer`, `awaitSpace` |
 /// | `reads`, then once more | `ended`, not full | `scheduled` | those of `ended`, `schedule` |
 /// | any | `endBuilds`, `stop` | the same | `complete` the orders that build |
 /// | any, after `stop` | `wake`, `due`, `ended` | no attempt begins | |
