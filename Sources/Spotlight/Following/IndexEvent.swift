@@ -59,7 +59,7 @@ package enum IndexFinding {
   case reloaded(StoreToken?, hasMoved: Bool)
   /// The file is damaged, or SQLite takes it for full.
   case damage(IndexState.Damage, isFull: Bool)
-  /// The damaged file was removed, or another one is in its place.
+  /// The damaged file is no longer at the path of the index.
   case removed
 
   // MARK: The log

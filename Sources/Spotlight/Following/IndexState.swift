@@ -24,8 +24,8 @@ package import SQLite
 /// | any, after `stop` | `wake`, `due`, `ended` | no attempt begins | |
 /// | any | `closed` | `none` | `complete` all orders, `answer` all waiters |
 ///
-/// After an attempt that failed or was stopped, another one is scheduled for those who began to
-/// wait during it. `lostFile` schedules nothing: its callers report `wake` too.
+/// After an attempt that failed or was stopped, an attempt is scheduled for the waiters that were
+/// registered during the first. `lostFile` schedules nothing: its callers report `wake` too.
 package struct IndexState {
   package private(set) var status = IndexStatus(token: nil, documents: 0, state: .catchingUp)
   package private(set) var activity = IndexActivity()

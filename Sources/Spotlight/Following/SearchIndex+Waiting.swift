@@ -65,8 +65,8 @@ extension SearchIndex {
   /// Returns why the index has not reached the commit that a client waits for.
   ///
   /// - Parameter commit: The commit, as part of a sentence.
-  /// - Returns: The error with which the index failed, that of a service that is stopping, or a
-  ///   timeout.
+  /// - Returns: That the index is paused, that the service is stopping, the error with which the
+  ///   index failed, or a timeout.
   package func lateness(_ commit: String) -> any Error {
     let (status, isStopping) = state.withLock { ($0.status, !$0.allowsBuilds) }
     guard status.state != .paused else {

@@ -20,8 +20,8 @@ import Synchronization
 
 /// The full-text index of one store.
 ///
-/// What it does when is decided by `IndexState`, a value: this class reports events to it, and
-/// does what it asks for.
+/// `IndexState`, a value, decides when the index reads the log and whom it answers. This class
+/// reports events to the value, and carries out the effects that the value returns.
 package final class SearchIndex: LogFollower {
   package let layout: IndexLayout
   package let path: String
