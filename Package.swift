@@ -16,11 +16,8 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-algorithms", from: "1.2.1"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-    .package(url: "https://github.com/attaswift/BigInt", from: "6.0.1"),
-    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
@@ -36,9 +33,7 @@ let package = Package(
       "ObjectModel",
       designs: ["DESIGN.md"],
       uses: [
-        "CordialValues", "JSON", "CUnicode", "Interruptions",
-        .product(name: "BigInt", package: "BigInt"),
-        .product(name: "Crypto", package: "swift-crypto"),
+        "CordialValues", "JSON", "CDigest", "CGMP", "CUnicode", "Interruptions",
       ]
     ),
 
@@ -57,18 +52,14 @@ let package = Package(
       linkerSettings: [.linkedLibrary("sqlite3"), .linkedLibrary("icuuc")]
     ),
 
+    .systemLibrary(name: "CDigest", providers: [.apt(["libmd-dev"])]),
+    .systemLibrary(name: "CGMP", providers: [.apt(["libgmp-dev"])]),
+    .systemLibrary(name: "CExpat", providers: [.apt(["libexpat1-dev"])]),
     .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
 
     // MARK: The store: the only storey that writes rows.
 
-    .module(
-      "SQLite",
-      uses: [
-        "CSQLite", "Interruptions",
-        .product(name: "GRDB", package: "GRDB.swift"),
-        .product(name: "GRDBSQLite", package: "GRDB.swift"),
-      ]
-    ),
+    .module("SQLite", uses: ["CSQLite", "Interruptions"]),
     .module(
       "StoreLayout",
       designs: ["DESIGN.md"],
@@ -125,7 +116,7 @@ let package = Package(
       ]
     ),
 
-    .module("XcodeModel", uses: ["JSON"]),
+    .module("XcodeModel", uses: ["CordialValues", "JSON", "CExpat"]),
     .module("LiveTable", uses: ["CordialProtocol", "JSON"]),
 
     // MARK: Where they join.
@@ -135,7 +126,8 @@ let package = Package(
       designs: ["DESIGN.md", "LiveQueries/DESIGN.md"],
       uses: [
         "CordialValues", "Interruptions", "JSON", "ObjectModel", "PersistentHistory",
-        "PersistentStore", "Spotlight", "JSONRPC", "CordialProtocol", "ProtocolSchemas",
+        "PersistentStore", "Spotlight", "JSONRPC", "CordialProtocol",
+        "ProtocolSchemas",
         .product(name: "Algorithms", package: "swift-algorithms"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "DequeModule", package: "swift-collections"),
@@ -191,7 +183,7 @@ let package = Package(
       name: "cordial-bench",
       dependencies: [
         "CHeap", "CWords", "Cordial", "CordialProtocol", "CordialValues", "JSON", "CSpotlight",
-        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+        "CSQLite",
       ],
       path: "Tools/benchmark",
       swiftSettings: .strict
@@ -206,7 +198,7 @@ let package = Package(
     ),
     .tests(
       "XcodeModelTests",
-      uses: ["XcodeModel", "ObjectModel", "CordialValues", "JSON", "TestStores"]
+      uses: ["XcodeModel", "ObjectModel", "CordialValues", "JSON", "TestSeeds", "TestStores"]
     ),
     .tests("LiveTableTests", uses: ["LiveTable", "JSON", "TestSeeds"]),
     .tests("JSONRPCTests", uses: ["JSONRPC", "JSON", "TestSeeds"]),
@@ -214,7 +206,7 @@ let package = Package(
       name: "TestStores",
       dependencies: [
         "CordialService", "PersistentStore", "PersistentHistory", "ObjectModel", "CordialValues",
-        "JSON", .product(name: "GRDB", package: "GRDB.swift"),
+        "JSON", "CSQLite",
       ],
       path: "Tests/TestStores",
       swiftSettings: .strict
@@ -224,7 +216,7 @@ let package = Package(
       uses: [
         "PersistentHistory", "PersistentStore", "StoreLayout", "ObjectModel", "CordialValues",
         "JSON", "TestSeeds", "TestStores",
-      ] + .sqlite
+      ]
     ),
     .tests(
       "PersistentStoreTests",
@@ -232,23 +224,22 @@ let package = Package(
         "PersistentStore", "PersistentHistory", "StoreLayout", "ObjectModel", "CordialValues",
         "Interruptions", "JSON", "Porting", "Cordial", "CordialEmbedded",
         "TestSeeds", "TestStores", .product(name: "Logging", package: "swift-log"),
-      ] + .sqlite
+      ]
     ),
     .tests(
       "SpotlightTests",
       uses: [
-        "Spotlight", "CSpotlight", "Interruptions", "CordialService", "PersistentStore",
-        "PersistentHistory",
+        "Spotlight", "CSpotlight", "Interruptions", "CordialService",
+        "PersistentStore", "PersistentHistory",
         "ObjectModel", "CordialValues", "JSON", "TestSeeds", "TestStores",
-      ] + .sqlite
+      ]
     ),
     .tests(
       "CordialServiceTests",
       uses: [
         "CordialService", "CordialProtocol", "ProtocolSchemas", "PersistentStore",
-        "PersistentHistory", "Spotlight", "ObjectModel", "JSONRPC", "JSON", "TestSeeds",
-        "TestStores",
-        .product(name: "GRDB", package: "GRDB.swift"),
+        "PersistentHistory", "Spotlight", "ObjectModel", "JSONRPC", "JSON",
+        "TestSeeds", "TestStores",
         .product(name: "Logging", package: "swift-log"),
       ]
     ),
@@ -264,7 +255,7 @@ let package = Package(
       "CordialEmbeddedTests",
       uses: [
         "Cordial", "CordialEmbedded", "CordialService", "CordialValues", "JSON", "JSONRPC",
-        "PersistentStore", "TestStores", "Transport",
+        "ObjectModel", "PersistentStore", "TestStores", "Transport",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ]
@@ -312,13 +303,6 @@ extension Target {
   /// The test suite of one module.
   static func tests(_ name: String, uses dependencies: [Target.Dependency]) -> Target {
     .testTarget(name: name, dependencies: dependencies, swiftSettings: .strict)
-  }
-}
-
-extension [Target.Dependency] {
-  /// GRDB, with which tests play an external SQLite client.
-  static var sqlite: [Target.Dependency] {
-    [.product(name: "GRDB", package: "GRDB.swift")]
   }
 }
 

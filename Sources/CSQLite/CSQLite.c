@@ -11,6 +11,13 @@ int sqlite_distrust_schema(struct sqlite3 *connection, int fires_triggers, int i
   if (code == SQLITE_OK) {
     code = sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_TRIGGER, fires_triggers, (int *)0);
   }
+  // Otherwise the name of a missing column is a text.
+  if (code == SQLITE_OK) {
+    code = sqlite3_db_config(connection, SQLITE_DBCONFIG_DQS_DML, 0, (int *)0);
+  }
+  if (code == SQLITE_OK) {
+    code = sqlite3_db_config(connection, SQLITE_DBCONFIG_DQS_DDL, 0, (int *)0);
+  }
   if (code == SQLITE_OK) {
     code = sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, is_defensive, (int *)0);
   }

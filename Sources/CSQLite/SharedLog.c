@@ -240,14 +240,15 @@ static int has_page_in_log(sqlite3_file *database, uint32_t page, uint32_t count
   return 0;
 }
 
-/// Checks that the log has the pages after the end of the database's file: the first of them.
+/// Checks that the log has the pages after the end of the database's file: the first of them, and
+/// some at equal distances.
 ///
 /// A checkpoint of the whole log makes the file as long as the database.
 static int check_length(
   sqlite3_file *database, const struct index_header *header, volatile void *part, int64_t page) {
   // SQLite locks bytes of this place, and writes no page there.
-  enum { copied_count_offset = 96, locked_place = 1 << 30 };
-  int64_t bytes;
+  enum { copied_count_offset = 96, locked_place = 1 << 30, checked_count = 16 };
+  sqlite3_int64 bytes;
   // Another connection may copy pages now: it counts them after it has made the file longer.
   uint32_t copied = ((const volatile uint32_t *)part)[copied_count_offset / 4];
   atomic_thread_fence(memory_order_acquire);
@@ -255,10 +256,13 @@ static int check_length(
   if (code != SQLITE_OK || bytes >= header->page_count * page) return code;
   if (copied >= header->frame_count) return SQLITE_CORRUPT;
   int64_t first = bytes / page;
-  if (first == locked_place / page) first++;
-  if (first >= header->page_count) return SQLITE_OK;
-  int found = has_page_in_log(database, (uint32_t)first + 1, header->frame_count, &code);
-  return code != SQLITE_OK || found ? code : SQLITE_CORRUPT;
+  int64_t distance = (header->page_count - first) / checked_count + 1;
+  for (int64_t i = first; i < header->page_count; i += distance) {
+    if (i == locked_place / page) continue;
+    int found = has_page_in_log(database, (uint32_t)i + 1, header->frame_count, &code);
+    if (code != SQLITE_OK || !found) return code != SQLITE_OK ? code : SQLITE_CORRUPT;
+  }
+  return SQLITE_OK;
 }
 
 static uint32_t little_endian(const uint8_t *bytes) {
@@ -331,7 +335,7 @@ int sqlite_check_log(struct sqlite3 *connection) {
 
   int64_t frame_bytes = frame_header_bytes + content_bytes;
   int64_t last = log_header_bytes + (int64_t)(header.frame_count - 1) * frame_bytes;
-  int64_t log_bytes;
+  sqlite3_int64 log_bytes;
   uint8_t start[log_header_bytes], frame[frame_header_bytes];
   code = log->pMethods->xFileSize(log, &log_bytes);
   if (code != SQLITE_OK) return code;

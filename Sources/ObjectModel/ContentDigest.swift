@@ -1,22 +1,24 @@
-import Crypto
+import CDigest
 
 /// The SHA-256 digest of bytes; equal digests mean equal bytes.
 package struct ContentDigest: Hashable, Sendable {
-  private let digest: SHA256Digest
+  private let bytes: [UInt8]
 
   /// Creates the digest of bytes.
   package init(_ bytes: some Collection<UInt8>) {
-    var state = SHA256()
+    var stream = Stream()
     let isContiguous: Void? = bytes.withContiguousStorageIfAvailable { storage in
-      unsafe state.update(bufferPointer: UnsafeRawBufferPointer(storage))
+      unsafe stream.add(storage)
     }
-    if isContiguous == nil { state.update(data: Array(bytes)) }
-    digest = state.finalize()
+    if isContiguous == nil { stream.add(Array(bytes)) }
+    self = stream.digest
   }
+
+  fileprivate init(bytes: [UInt8]) { self.bytes = bytes }
 
   /// The digest as 64 hexadecimal digits in lower case.
   package var hexadecimal: String {
-    digest.map { byte in
+    bytes.map { byte in
       let digits = String(byte, radix: 16)
       return byte < 16 ? "0" + digits : digits
     }.joined()
@@ -26,26 +28,33 @@ package struct ContentDigest: Hashable, Sendable {
 extension ContentDigest {
   /// The digest of bytes that arrive in parts.
   package struct Stream {
-    private var state = SHA256()
+    private var state = SHA2_CTX()
 
-    package init() {}
+    package init() { unsafe SHA256Init(&state) }
 
     /// Adds the next bytes.
-    package mutating func add(_ bytes: [UInt8]) { state.update(data: bytes) }
+    package mutating func add(_ bytes: [UInt8]) {
+      unsafe bytes.withUnsafeBufferPointer { unsafe add($0) }
+    }
 
-    /// The first eight bytes of the digest of all bytes so far.
-    package var prefix: UInt64 { ContentDigest(state.finalize()).prefix }
+    fileprivate mutating func add(_ bytes: UnsafeBufferPointer<UInt8>) {
+      unsafe SHA256Update(&state, bytes.baseAddress, bytes.count)
+    }
+
+    /// The digest of all bytes so far.
+    package var digest: ContentDigest {
+      var ended = state
+      return ContentDigest(
+        bytes: unsafe [UInt8](unsafeUninitializedCapacity: Int(SHA256_DIGEST_LENGTH)) {
+          digest,
+          count in
+          unsafe SHA256Final(digest.baseAddress, &ended)
+          count = Int(SHA256_DIGEST_LENGTH)
+        }
+      )
+    }
 
     /// The digest of all bytes so far, as 64 hexadecimal digits in lower case.
-    package var hexadecimal: String { ContentDigest(state.finalize()).hexadecimal }
-  }
-
-  private init(_ digest: SHA256Digest) { self.digest = digest }
-}
-
-extension ContentDigest {
-  /// The first eight bytes of the digest, for digests that many rows keep in memory.
-  package var prefix: UInt64 {
-    digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    package var hexadecimal: String { digest.hexadecimal }
   }
 }

@@ -1,11 +1,9 @@
-import BigInt
-
 /// A decimal number with which the store computes: an integer, and the digits after the point.
 ///
 /// Sums, differences and products are exact. What the store keeps has at most 38 digits and is
 /// rounded half away from zero, as NSDecimalNumber rounds.
 package struct DecimalNumber: Comparable {
-  private let digits: BigInt
+  private let digits: WideInteger
   /// The number of digits after the point.
   private let scale: Int
 
@@ -15,13 +13,13 @@ package struct DecimalNumber: Comparable {
   /// The maximum length of a text that is read, in bytes.
   private static let lengthMax = 1000
 
-  private init(_ digits: BigInt, scale: Int) {
+  private init(_ digits: WideInteger, scale: Int) {
     self.digits = digits
     self.scale = scale
   }
 
   package init(_ number: Int64) {
-    self.init(BigInt(number), scale: 0)
+    self.init(WideInteger(number), scale: 0)
   }
 
   /// Reads a decimal's text; nil if it is no decimal.
@@ -55,16 +53,16 @@ package struct DecimalNumber: Comparable {
     }
     let parts = plain.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
     let fraction = parts.count > 1 ? parts[1] : ""
-    guard let digits = BigInt(String(parts[0] + fraction)) else { return nil }
+    guard let digits = WideInteger(String(parts[0] + fraction)) else { return nil }
     let scale = fraction.utf8.count - exponent
     self.init(scale < 0 ? digits * Self.power(-scale) : digits, scale: max(scale, 0))
   }
 
-  private static func power(_ exponent: Int) -> BigInt { BigInt(10).power(exponent) }
+  private static func power(_ exponent: Int) -> WideInteger { .powerOfTen(exponent) }
 
   /// The text that the store keeps; nil for a number with more than 38 digits before the point.
   package var text: String? {
-    let count = digits.magnitude.description.utf8.count
+    let count = digits.digits.utf8.count
     // The zeros after the point of a number below one count too.
     let excess = min(max(count, scale) - Self.digitsMax, scale)
     let number = excess > 0 ? rounded(scale: scale - excess) : self
@@ -77,27 +75,26 @@ package struct DecimalNumber: Comparable {
 
   /// All digits, without an exponent.
   private var plainText: String {
-    var plain = digits.magnitude.description
+    var plain = digits.digits
     if scale > 0 {
       let zeros = scale - plain.utf8.count + 1
       if zeros > 0 { plain = String(repeating: "0", count: zeros) + plain }
       plain.insert(".", at: plain.index(plain.endIndex, offsetBy: -scale))
     }
-    return (digits.sign == .minus ? "-" : "") + plain
+    return (digits.isNegative ? "-" : "") + plain
   }
 
   /// Returns the number with fewer digits after the point, rounded half away from zero.
   private func rounded(scale: Int) -> DecimalNumber {
     let divisor = Self.power(self.scale - scale)
-    let (quotient, rest) = digits.quotientAndRemainder(dividingBy: divisor)
-    let isUp = rest.magnitude * 2 >= divisor.magnitude
-    let step: BigInt = digits.sign == .minus ? -1 : 1
-    return DecimalNumber(isUp ? quotient + step : quotient, scale: scale)
+    let half = divisor.divided(by: WideInteger(2))
+    let shifted = digits.isNegative ? digits - half : digits + half
+    return DecimalNumber(shifted.divided(by: divisor), scale: scale)
   }
 
   var isZero: Bool { digits.isZero }
 
-  private func digits(scale: Int) -> BigInt { digits * Self.power(scale - self.scale) }
+  private func digits(scale: Int) -> WideInteger { digits * Self.power(scale - self.scale) }
 
   // MARK: Operations
 
@@ -106,7 +103,7 @@ package struct DecimalNumber: Comparable {
   }
 
   package static func < (first: DecimalNumber, second: DecimalNumber) -> Bool {
-    (first - second).digits.sign == .minus
+    (first - second).digits.isNegative
   }
 
   package static func + (first: DecimalNumber, second: DecimalNumber) -> DecimalNumber {
@@ -131,7 +128,7 @@ package struct DecimalNumber: Comparable {
     guard !other.digits.isZero else { return nil }
     let extra = 2 * Self.digitsMax + 2
     return DecimalNumber(
-      digits * Self.power(extra + other.scale) / other.digits,
+      (digits * Self.power(extra + other.scale)).divided(by: other.digits),
       scale: extra + scale
     )
   }
@@ -140,22 +137,21 @@ package struct DecimalNumber: Comparable {
   func remainder(by other: DecimalNumber) -> DecimalNumber? {
     guard !other.digits.isZero else { return nil }
     let scale = max(scale, other.scale)
-    return DecimalNumber(digits(scale: scale) % other.digits(scale: scale), scale: scale)
+    let rest = digits(scale: scale).remainder(by: other.digits(scale: scale))
+    return DecimalNumber(rest, scale: scale)
   }
 
-  var magnitude: DecimalNumber { DecimalNumber(BigInt(digits.magnitude), scale: scale) }
-  var truncated: DecimalNumber { DecimalNumber(digits / Self.power(scale), scale: 0) }
+  var magnitude: DecimalNumber { DecimalNumber(digits.magnitude, scale: scale) }
+  var truncated: DecimalNumber { integer(.towardZero) }
 
   /// The greatest integer that is not greater.
-  var floor: DecimalNumber {
-    let (quotient, rest) = digits.quotientAndRemainder(dividingBy: Self.power(scale))
-    return DecimalNumber(rest.sign == .minus && !rest.isZero ? quotient - 1 : quotient, scale: 0)
-  }
+  var floor: DecimalNumber { integer(.down) }
 
   /// The least integer that is not less.
-  var ceiling: DecimalNumber {
-    let (quotient, rest) = digits.quotientAndRemainder(dividingBy: Self.power(scale))
-    return DecimalNumber(rest.sign == .plus && !rest.isZero ? quotient + 1 : quotient, scale: 0)
+  var ceiling: DecimalNumber { integer(.up) }
+
+  private func integer(_ rounding: WideInteger.Rounding) -> DecimalNumber {
+    DecimalNumber(digits.divided(by: Self.power(scale), rounding), scale: 0)
   }
 
   /// Computes an operation or a function of the predicate language; nil where it has no result.

@@ -1,13 +1,12 @@
-import GRDB
-import GRDBSQLite
+import CSQLite
 
 /// A statement of one connection that is stepped through SQLite's C interface.
 ///
 /// Only its connection's thread uses a statement. Every use ends with `reset()`, best in a `defer`:
 /// a statement that is left before its last row keeps a read transaction open.
 @safe package final class PreparedStatement {
-  /// The GRDB statement, which keeps the handle alive.
-  private let statement: Statement
+  /// The compiled statement, which keeps the handle alive.
+  private let statement: CompiledStatement
   @usableFromInline let handle: OpaquePointer
   private let sql: String
   /// SQLite's codes of the parameters whose values could not be bound, and which are null instead.
@@ -28,10 +27,8 @@ import GRDBSQLite
   ///   - sql: One SQL statement.
   /// - Throws: `SQLiteError` when SQLite rejects the SQL.
   package init(_ connection: SQLiteConnection, _ sql: String) throws {
-    statement = try SQLiteError.translating {
-      try connection.database.makeStatement(sql: sql)
-    }
-    unsafe handle = statement.sqliteStatement
+    statement = try connection.compiled(sql, isKept: false)
+    unsafe handle = statement.handle
     self.sql = sql
   }
 
@@ -45,10 +42,8 @@ import GRDBSQLite
   ///   - connection: The statement's connection.
   /// - Throws: `SQLiteError` when SQLite rejects the SQL.
   package init(kept sql: String, _ connection: SQLiteConnection) throws {
-    statement = try SQLiteError.translating {
-      try connection.database.cachedStatement(sql: sql)
-    }
-    unsafe handle = statement.sqliteStatement
+    statement = try connection.compiled(sql, isKept: true)
+    unsafe handle = statement.handle
     self.sql = sql
     assert(unsafe sqlite3_stmt_busy(handle) == 0, "Another user has not reset the statement")
   }
@@ -56,7 +51,7 @@ import GRDBSQLite
   /// The memory of the compiled statement and of its texts, in bytes.
   package var bytes: Int {
     let compiled = unsafe sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_MEMUSED, 0)
-    // SQLite and GRDB keep the text too.
+    // SQLite keeps the text too.
     return Int(compiled) + 2 * sql.utf8.count
   }
 

@@ -1,5 +1,4 @@
-import GRDB
-import GRDBSQLite
+import CSQLite
 package import Interruptions
 
 /// What decides, between SQLite's instructions, whether a connection's statements may continue.
@@ -29,7 +28,7 @@ package final class ProgressHandler: @unchecked Sendable {
   /// Has SQLite ask the handler, which must live as long as the connection.
   func install(on connection: SQLiteConnection) {
     unsafe sqlite3_progress_handler(
-      connection.database.sqliteConnection,
+      connection.handle,
       Self.instructionsPerCheck,
       { context in
         guard let context = unsafe context else { return 0 }
@@ -154,18 +153,12 @@ extension SQLiteConnection {
   /// - Returns: The limit before.
   @discardableResult
   package func limitValues(bytesMax: Int) -> Int {
-    Int(
-      unsafe sqlite3_limit(
-        database.sqliteConnection,
-        SQLITE_LIMIT_LENGTH,
-        Int32(clamping: bytesMax)
-      )
-    )
+    Int(unsafe sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, Int32(clamping: bytesMax)))
   }
 
   /// Sets the time that a statement waits for the lock of another connection, in seconds.
   package func setBusyMax(seconds: Double) {
-    unsafe sqlite3_busy_timeout(database.sqliteConnection, Int32(seconds * 1000))
+    unsafe sqlite3_busy_timeout(handle, Int32(seconds * 1000))
   }
 
   /// Runs a statement of which SQLite executes long parts without asking the progress handler, as a
@@ -177,7 +170,7 @@ extension SQLiteConnection {
   ///   the body.
   package func interruptingCalls<Result>(_ body: () throws -> Result) throws -> Result {
     guard let interruption = progress.interruption else { return try body() }
-    let handle = unsafe InterruptedHandle(handle: database.sqliteConnection)
+    let handle = unsafe InterruptedHandle(handle: handle)
     return try interruption.running({ handle.interrupt() }, body)
   }
 }

@@ -1,9 +1,6 @@
-import GRDB
-import GRDBSQLite
+import CSQLite
 
 /// A function that SQL calls, registered through SQLite's C interface.
-///
-/// GRDB's own functions pass texts as C strings, which end at their first NUL.
 @safe package final class SQLFunction {
   /// A call of the function: its arguments, and its result.
   @safe package struct Call {
@@ -169,7 +166,7 @@ import GRDBSQLite
     let kept = unsafe Unmanaged.passRetained(SQLFunction(connection.progress, body))
     // SQLite releases the function, even if it rejects it.
     let code = unsafe sqlite3_create_function_v2(
-      connection.database.sqliteConnection,
+      connection.handle,
       name,
       argumentCount,
       // Triggers, views and other SQL in the file's schema cannot call it.

@@ -1,27 +1,84 @@
-// SQLite: connections, prepared statements, SQL functions, errors, durability. The only module that
-// uses GRDB.
+// SQLite: connections, prepared statements, SQL functions, errors, durability, on SQLite's C API.
 //
 // Must not know: objects, models, the log.
 //
 // What always holds:
-// 1. Every error of SQLite leaves the module as a `SQLiteError`.
+// 1. Every error of SQLite leaves the module as a `SQLiteError`, with its extended code and text.
 // 2. A connection is used by one thread at a time: its queue lends it, or its owner is one thread.
 
 import CSQLite
-import FoundationEssentials
-import GRDB
 
 /// One connection to a database file.
 ///
-/// `SQLiteQueue` opens and lends it.
-package struct SQLiteConnection {
-  let database: Database
+/// `SQLiteQueue` opens and lends it. SQLite closes it after the last of its statements has ended.
+@safe package final class SQLiteConnection {
+  /// SQLite's connection; nil after `close`, when the queue lends the connection no more.
+  private(set) var handle: OpaquePointer?
+  var isOpen: Bool { unsafe handle != nil }
   /// Whether the connection uses a write-ahead log together with others.
   let hasSharedLog: Bool
   /// What stops the statements of the connection.
-  package let progress: ProgressHandler
+  package let progress = ProgressHandler()
+  /// The statements that the connection keeps compiled, by their SQL.
+  private var kept: [String: CompiledStatement] = [:]
+
+  /// Opens a file.
+  ///
+  /// - Parameters:
+  ///   - path: The file's path, or a `file:` URI; "" for a temporary file.
+  ///   - isReadOnly: Whether the connection only reads; otherwise it creates a missing file.
+  /// - Throws: `SQLiteError`.
+  init(path: String, isReadOnly: Bool) throws {
+    // A connection that is used by one thread at a time needs no lock of SQLite's.
+    let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+    let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE
+    hasSharedLog = path.hasPrefix("/")
+    let code = unsafe sqlite3_open_v2(path, &handle, flags, nil)
+    guard code == SQLITE_OK else {
+      let error = SQLiteError(code, unsafe String(cString: sqlite3_errmsg(handle)))
+      // SQLite gives a connection also where it could not open the file.
+      unsafe sqlite3_close_v2(handle)
+      unsafe handle = nil
+      throw error
+    }
+    progress.install(on: self)
+  }
+
+  deinit {
+    kept = [:]
+    unsafe sqlite3_close_v2(handle)
+  }
+
+  /// Closes the connection.
+  ///
+  /// - Throws: `SQLiteError` with the code `busy` while one of its statements exists.
+  func close() throws {
+    kept = [:]
+    try check(unsafe sqlite3_close(handle))
+    unsafe handle = nil
+  }
+
+  /// Fails for a result code of SQLite's that is an error, with the message of the connection.
+  func check(_ code: Int32, sql: String? = nil) throws {
+    guard code != SQLITE_OK else { return }
+    throw SQLiteError(code, unsafe String(cString: sqlite3_errmsg(handle)), sql: sql)
+  }
 
   // MARK: Statements
+
+  /// Compiles a statement.
+  ///
+  /// - Parameters:
+  ///   - sql: One SQL statement.
+  ///   - isKept: Whether the connection keeps the statement for the next caller with the same SQL.
+  /// - Returns: The statement, which is the kept one where there is one.
+  /// - Throws: `SQLiteError` when SQLite rejects the SQL.
+  func compiled(_ sql: String, isKept: Bool) throws -> CompiledStatement {
+    if isKept, let statement = kept[sql] { return statement }
+    let statement = try CompiledStatement(self, sql, isPersistent: isKept)
+    if isKept { kept[sql] = statement }
+    return statement
+  }
 
   /// Runs SQL.
   ///
@@ -35,7 +92,7 @@ package struct SQLiteConnection {
       statement.bind(arguments)
       return try statement.run()
     }
-    try SQLiteError.translating { try database.execute(sql: sql) }
+    try check(unsafe sqlite3_exec(handle, sql, nil, nil, nil), sql: sql)
   }
 
   /// Reads every row of a query.
@@ -94,10 +151,10 @@ package struct SQLiteConnection {
   }
 
   /// The number of rows that the last writing statement changed.
-  package var changes: Int { database.changesCount }
+  package var changes: Int { unsafe Int(sqlite3_changes64(handle)) }
 
   /// The number of rows changed since the connection was opened, including changes by triggers.
-  package var totalChanges: Int { database.totalChangesCount }
+  package var totalChanges: Int { unsafe Int(sqlite3_total_changes64(handle)) }
 
   // MARK: Transactions
 
@@ -110,7 +167,7 @@ package struct SQLiteConnection {
   }
 
   /// Whether a transaction is open; SQLite ends a transaction automatically after some errors.
-  package var isInTransaction: Bool { database.isInsideTransaction }
+  package var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
 
   /// Begins a transaction.
   ///
@@ -217,8 +274,7 @@ package struct SQLiteConnection {
   ///
   /// SQLite recompiles every statement of the connection at the statement's next run.
   package func setFiresTriggers(_ fires: Bool) throws {
-    let code = unsafe sqlite_enable_triggers(database.sqliteConnection, fires ? 1 : 0)
-    guard code == 0 else { throw SQLiteError(code) }
+    try unsafe withHandle { unsafe sqlite_enable_triggers($0, fires ? 1 : 0) }
   }
 
   /// Distrusts the schema of the file, which another program may have written.
@@ -228,32 +284,9 @@ package struct SQLiteConnection {
   ///   - isDefensive: Whether SQL cannot damage the file deliberately.
   /// - Throws: `SQLiteError`.
   func distrustSchema(firesTriggers: Bool, isDefensive: Bool) throws {
-    let code = unsafe sqlite_distrust_schema(
-      database.sqliteConnection,
-      firesTriggers ? 1 : 0,
-      isDefensive ? 1 : 0
-    )
-    guard code == 0 else { throw SQLiteError(code) }
-  }
-
-  /// Adds a collation.
-  ///
-  /// - Parameters:
-  ///   - name: The collation's name in SQL.
-  ///   - compare: Returns a negative number, zero or a positive number when the first text sorts
-  ///     before, with or after the second.
-  package func addCollation(
-    _ name: String,
-    _ compare: @escaping @Sendable (String, String) -> Int32
-  ) {
-    let progress = progress
-    database.add(
-      collation: DatabaseCollation(name) { first, second in
-        guard !progress.skipsComparison() else { return .orderedSame }
-        let order = compare(first, second)
-        return order < 0 ? .orderedAscending : order > 0 ? .orderedDescending : .orderedSame
-      }
-    )
+    try unsafe withHandle { handle in
+      unsafe sqlite_distrust_schema(handle, firesTriggers ? 1 : 0, isDefensive ? 1 : 0)
+    }
   }
 
   /// Adds the table-valued function `cordial_values`, which reads a `ValueList`.
@@ -268,8 +301,8 @@ package struct SQLiteConnection {
   /// - Parameter body: Returns 0, or SQLite's code.
   /// - Throws: `SQLiteError` with that code.
   package func withHandle(_ body: (OpaquePointer) -> Int32) throws {
-    guard let handle = unsafe database.sqliteConnection else { return }
+    guard let handle = unsafe handle else { throw SQLiteError(.misuse, "The connection is closed") }
     let code = unsafe body(handle)
-    guard code == 0 else { throw SQLiteError(code) }
+    guard code == SQLITE_OK else { throw SQLiteError(code) }
   }
 }

@@ -1,5 +1,4 @@
-import GRDB
-import GRDBSQLite
+import CSQLite
 import Glibc
 
 /// An error that SQLite reported.
@@ -28,6 +27,7 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
     package static let interrupted = Code(rawValue: SQLITE_INTERRUPT)
     package static let tooBig = Code(rawValue: SQLITE_TOOBIG)
     package static let error = Code(rawValue: SQLITE_ERROR)
+    package static let misuse = Code(rawValue: SQLITE_MISUSE)
     package static let constraint = Code(rawValue: SQLITE_CONSTRAINT)
     package static let constraintCheck = Code(rawValue: SQLITE_CONSTRAINT | 1 << 8)
     package static let constraintNotNull = Code(rawValue: SQLITE_CONSTRAINT | 5 << 8)
@@ -94,20 +94,5 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
   package var description: String {
     let statement = sql.map { " - while executing `\($0)`" } ?? ""
     return "SQLite error \(extendedCode.rawValue): \(message ?? "no message")\(statement)"
-  }
-
-  /// Runs a body that calls GRDB, and translates GRDB's errors.
-  ///
-  /// - Throws: A `SQLiteError` for each `DatabaseError` of GRDB; every other error unchanged.
-  static func translating<Value>(_ body: () throws -> Value) throws -> Value {
-    do {
-      return try body()
-    } catch let error as DatabaseError {
-      throw SQLiteError(
-        error.extendedResultCode.rawValue,
-        error.message,
-        sql: error.sql
-      )
-    }
   }
 }

@@ -1,9 +1,10 @@
-import GRDB
-import GRDBSQLite
+import CSQLite
 import Glibc
 
 /// The owner of one connection, which it lends to one caller at a time.
-package final class SQLiteQueue: Sendable {
+///
+/// The lock lends the connection, so that the queue may be sent although the connection may not.
+package final class SQLiteQueue: @unchecked Sendable {
   /// The way in which a file is opened.
   package struct Options: Sendable {
     /// Whether the connection only reads.
@@ -34,10 +35,10 @@ package final class SQLiteQueue: Sendable {
     package init() {}
   }
 
-  private let queue: DatabaseQueue
-  private let hasSharedLog: Bool
+  private let connection: SQLiteConnection
+  private let lock = RecursiveLock()
   /// What stops the statements of the connection.
-  package let progress: ProgressHandler
+  package var progress: ProgressHandler { connection.progress }
 
   /// Opens a file.
   ///
@@ -54,51 +55,32 @@ package final class SQLiteQueue: Sendable {
     SQLiteSetup.run()
     if path.hasPrefix("/") { try Self.checkKinds(path) }
     if !options.isReadOnly { Self.createFile(path) }
-    var configuration = Configuration()
-    configuration.readonly = options.isReadOnly
-    configuration.busyMode = .timeout(options.busySecondsMax)
-    configuration.foreignKeysEnabled = false
-    // A reader compiles statements in the middle of its own read transaction.
-    configuration.allowsUnsafeTransactions = true
-    let progress = ProgressHandler()
-    self.progress = progress
-    let hasSharedLog = path.hasPrefix("/")
-    self.hasSharedLog = hasSharedLog
-    configuration.prepareDatabase { database in
-      let connection = SQLiteConnection(
-        database: database,
-        hasSharedLog: hasSharedLog,
-        progress: progress
-      )
-      progress.install(on: connection)
-      connection.limitValues(bytesMax: options.valueBytesMax)
-      try connection.distrustSchema(
-        firesTriggers: options.firesTriggers,
-        isDefensive: options.isDefensive
-      )
-      try options.prepare(connection)
-      try connection.execute("PRAGMA cache_size=-\(options.cacheKiB)")
-    }
-    queue = try SQLiteError.translating {
-      try DatabaseQueue(path: path, configuration: configuration)
-    }
+    connection = try SQLiteConnection(path: path, isReadOnly: options.isReadOnly)
+    connection.setBusyMax(seconds: options.busySecondsMax)
+    connection.limitValues(bytesMax: options.valueBytesMax)
+    try connection.distrustSchema(
+      firesTriggers: options.firesTriggers,
+      isDefensive: options.isDefensive
+    )
+    try options.prepare(connection)
+    try connection.execute("PRAGMA cache_size=-\(options.cacheKiB)")
+    // SQLite reads the file only now, and finds whether it is a database.
+    _ = try connection.integer("SELECT 1 FROM sqlite_schema LIMIT 1")
     guard !options.isReadOnly else { return }
-    try use { connection in
-      guard !options.isScratch else {
-        return try connection.execute("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF")
-      }
-      // GRDB's `journalMode` also writes to an empty log, so that each start waits for the disk.
-      guard try connection.text("PRAGMA journal_mode=WAL") == "wal" else {
-        throw SQLiteError(.error, "The file cannot have a write-ahead log")
-      }
-      let handle = unsafe connection.database.sqliteConnection
-      guard unsafe sqlite3_db_readonly(handle, "main") == 0 || Self.logHasCommits(path) else {
-        throw SQLiteError(.readOnly, "The file cannot be written")
-      }
-      try connection.set(options.durability)
-      // Otherwise the log stays as long as the longest reader has made it.
-      try connection.execute("PRAGMA journal_size_limit=\(options.logBytesMax)")
+    guard !options.isScratch else {
+      try connection.execute("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF")
+      return
     }
+    guard try connection.text("PRAGMA journal_mode=WAL") == "wal" else {
+      throw SQLiteError(.error, "The file cannot have a write-ahead log")
+    }
+    let isWritable = unsafe sqlite3_db_readonly(connection.handle, "main") == 0
+    guard isWritable || Self.logHasCommits(path) else {
+      throw SQLiteError(.readOnly, "The file cannot be written")
+    }
+    try connection.set(options.durability)
+    // Otherwise the log stays as long as the longest reader has made it.
+    try connection.execute("PRAGMA journal_size_limit=\(options.logBytesMax)")
   }
 
   /// Fails where a file of the database is none with content, such as a named pipe: SQLite would
@@ -138,16 +120,9 @@ package final class SQLiteQueue: Sendable {
   /// - Returns: The result of the body.
   /// - Throws: `SQLiteError`, and the errors of the body.
   package func use<Value>(_ body: (SQLiteConnection) throws -> Value) throws -> Value {
-    try SQLiteError.translating {
-      try queue.unsafeReentrantWrite { database in
-        try body(
-          SQLiteConnection(
-            database: database,
-            hasSharedLog: hasSharedLog,
-            progress: progress
-          )
-        )
-      }
+    try lock.withLock {
+      guard connection.isOpen else { throw SQLiteError(.misuse, "The connection is closed") }
+      return try body(connection)
     }
   }
 
@@ -191,17 +166,17 @@ package final class SQLiteQueue: Sendable {
     _ destination: SQLiteConnection,
     _ step: (_ done: Int, _ count: Int) throws -> Void
   ) throws {
-    let target = unsafe destination.database.sqliteConnection
+    let target = unsafe destination.handle
     guard
       let backup = unsafe sqlite3_backup_init(
         target,
         "main",
-        source.database.sqliteConnection,
+        source.handle,
         "main"
       )
     else {
       let message = unsafe String(cString: sqlite3_errmsg(target))
-      throw SQLiteError(unsafe sqlite3_errcode(target), message)
+      throw SQLiteError(unsafe sqlite3_extended_errcode(target), message)
     }
     var code = SQLITE_OK
     do {
@@ -224,6 +199,6 @@ package final class SQLiteQueue: Sendable {
   ///
   /// - Throws: `SQLiteError` with the code `busy` while one of its statements is in use.
   package func close() throws {
-    try SQLiteError.translating { try queue.close() }
+    try use { connection in try connection.close() }
   }
 }

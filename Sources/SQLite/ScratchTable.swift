@@ -51,16 +51,6 @@ package final class ScratchTable {
     }
   }
 
-  deinit {
-    // SQLite would roll the transaction back after the last statement has ended, and then call the
-    // hooks of GRDB's connection, which is released by then.
-    do {
-      try queue.use { db in try db.commit() }
-    } catch {
-      // SQLite ends the transaction of a temporary file also where its commit fails.
-    }
-  }
-
   /// Returns the first text of a key; nil without one.
   package func first(_ kind: Int, _ key: String) throws -> String? {
     try use {

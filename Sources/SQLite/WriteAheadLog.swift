@@ -1,5 +1,4 @@
-import GRDB
-import GRDBSQLite
+import CSQLite
 
 /// The write-ahead log of a connection that writes: how long it is, and when its pages are copied
 /// into the file.
@@ -24,7 +23,7 @@ package final class WriteAheadLog {
   /// Observes the commits of a connection, instead of SQLite's own checkpoints.
   package init(_ connection: SQLiteConnection) {
     unsafe sqlite3_wal_hook(
-      connection.database.sqliteConnection,
+      connection.handle,
       { context, handle, name, pages in
         guard let context = unsafe context else { return SQLITE_OK }
         let log = unsafe Unmanaged<WriteAheadLog>.fromOpaque(context).takeUnretainedValue()

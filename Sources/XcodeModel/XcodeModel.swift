@@ -6,7 +6,8 @@
 // 1. Each feature of a model is in the document or in the notes: nothing is dropped silently.
 // 2. The same files produce the same document.
 
-import Foundation
+import FoundationEssentials
+import Glibc
 package import JSON
 
 /// An Xcode model, converted to the document of a Cordial model file.
@@ -59,10 +60,10 @@ package struct XcodeModel: Sendable {
 
   private init(version: String, of path: String) throws(Failure) {
     let content = version + "/contents"
-    guard let data = FileManager.default.contents(atPath: content) else {
+    guard let bytes = try Self.content(content) else {
       throw Failure(message: "\(content) cannot be read")
     }
-    let root = try XMLElement.parse(data, content)
+    let root = try XMLTreeParser.parse(bytes, content)
     guard root.name == "model" else {
       throw Failure(message: "\(content) is not a Core Data model: it begins with <\(root.name)>")
     }
@@ -77,6 +78,25 @@ package struct XcodeModel: Sendable {
 
   private static func trimmed(_ path: String) -> String {
     path.hasSuffix("/") ? String(path.dropLast()) : path
+  }
+
+  /// The maximum length of a file of a model, in bytes.
+  static let bytesMax = 64 << 20
+
+  /// Returns the content of a file; nil where there is none that can be read.
+  ///
+  /// - Throws: `Failure` for a file that is too long, or that is no regular file: a named pipe has
+  ///   no content until another program writes it.
+  private static func content(_ path: String) throws(Failure) -> [UInt8]? {
+    var facts = stat()
+    guard unsafe stat(path, &facts) == 0 else { return nil }
+    guard facts.st_mode & S_IFMT == S_IFREG else {
+      throw Failure(message: "\(path) is not a regular file")
+    }
+    guard facts.st_size <= bytesMax else {
+      throw Failure(message: "\(path) has more than \(bytesMax) bytes")
+    }
+    return FileManager.default.contents(atPath: path).map { Array($0) }
   }
 
   /// Returns the last component of a path, without its extension.
@@ -94,9 +114,7 @@ package struct XcodeModel: Sendable {
       throw Failure(message: "\(folder) cannot be read")
     }
     return names.filter { $0.hasSuffix(".xcdatamodel") }
-      .sorted {
-        Self.name(of: $0).compare(Self.name(of: $1), options: .numeric) == .orderedAscending
-      }
+      .sorted { NaturalOrder.precedes(Self.name(of: $0), Self.name(of: $1)) }
   }
 
   private static func currentVersion(_ folder: String) throws(Failure) -> String {
@@ -104,10 +122,10 @@ package struct XcodeModel: Sendable {
     guard let last = versions.last else {
       throw Failure(message: "There is no model in \(folder)")
     }
-    guard let data = FileManager.default.contents(atPath: folder + "/.xccurrentversion") else {
+    guard let bytes = try content(folder + "/.xccurrentversion") else {
       return "\(folder)/\(last)"
     }
-    let list = try XMLElement.parse(data, folder + "/.xccurrentversion")
+    let list = try XMLTreeParser.parse(bytes, folder + "/.xccurrentversion")
     let entries = list.children.first?.children ?? []
     for (key, value) in zip(entries, entries.dropFirst())
     where key.text == "_XCCurrentVersionName" {

@@ -2,6 +2,14 @@ import JSON
 
 /// Parts of Xcode's elements that are for people, for versions, or for Apple's systems only.
 extension XcodeModelReader {
+  /// The elements of a model; `elements` has their places in Xcode's drawing.
+  static let modelElements: Set<String> = [
+    "entity", "composite", "compositeAttribute", "configuration", "fetchRequest", "elements",
+  ]
+  static let entityElements: Set<String> = [
+    "attribute", "relationship", "fetchedProperty", "uniquenessConstraints", "fetchIndex",
+    "userInfo",
+  ]
   static let entityMembers: Set<String> = [
     "name", "parentEntity", "isAbstract", "elementID", "renamingIdentifier", "versionHashModifier",
     "coreSpotlightDisplayNameExpression",
@@ -65,5 +73,13 @@ extension XcodeModelReader {
     }
     guard !unknown.isEmpty else { return }
     note("Of \(path) these are left out: \(unknown.sorted().joined(separator: ", "))")
+  }
+
+  /// Notes the elements inside an element that are neither read nor noted elsewhere.
+  mutating func noteUnknownElements(of element: XMLElement, _ known: Set<String>, _ path: String) {
+    let unknown = Set(element.children.map(\.name)).subtracting(known)
+    guard !unknown.isEmpty else { return }
+    let names = unknown.sorted().map { "<\($0)>" }.joined(separator: ", ")
+    note("Of \(path) these elements are left out: \(names)")
   }
 }

@@ -1,4 +1,4 @@
-import Foundation
+import CordialValues
 import JSON
 
 /// A converter of the elements of an Xcode model to a Cordial document.
@@ -22,6 +22,7 @@ struct XcodeModelReader {
     if root["usedWithCloudKit"] == "YES" || root["usedWithCloudKit"] == "true" {
       note("The model is used with CloudKit, which Cordial does not know: it stays local")
     }
+    noteUnknownElements(of: root, Self.modelElements, "the model")
     let entities = root.all("entity").map { entity($0) }
     let templates = root.all("fetchRequest").map { template($0) }
     var members: [JSONMember] = [
@@ -83,6 +84,7 @@ struct XcodeModelReader {
     if element["isAbstract"] == "YES" { members.append(JSONMember("abstract", true)) }
     members += renaming(element) + annotations(element)
     noteUnknown(element, Self.entityMembers, name)
+    noteUnknownElements(of: element, Self.entityElements, name)
     let attributes = element.all("attribute").compactMap { attribute($0, of: name) }
     members.append(JSONMember("attributes", .array(attributes)))
     let relationships = element.all("relationship").map { relationship($0, of: name) }
@@ -283,9 +285,8 @@ struct XcodeModelReader {
   private static func date(_ interval: Double) -> String? {
     // From the year 1 to the year 9999.
     guard (-63_113_904_000...252_423_993_599).contains(interval) else { return nil }
-    let formatter = ISO8601DateFormatter()
-    formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
-    return formatter.string(from: Date(timeIntervalSinceReferenceDate: interval))
+    let milliseconds2001: Int64 = 978_307_200_000
+    return DateText.text(milliseconds2001 + Int64((interval * 1000).rounded()))
   }
 
   /// Returns the limits of an attribute.

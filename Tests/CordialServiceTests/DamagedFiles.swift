@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import TestSeeds
 import TestStores
 
@@ -31,22 +30,17 @@ struct DamagedFiles {
 
   /// Runs SQL on a file, as a program that knows nothing of Cordial.
   func execute(_ sql: String, in name: String) throws {
-    let queue = try DatabaseQueue.foreign(path(name))
-    try queue.writeWithoutTransaction { db in try db.execute(sql: sql) }
-    try queue.close()
+    try ForeignConnection(path(name)).execute(sql)
   }
 
   /// Returns the rows of a query, each as a text; nil where the file cannot be read.
   func rows(_ sql: String, in name: String) -> [String]? {
     do {
-      let queue = try DatabaseQueue.foreign(path(name))
-      let rows = try queue.read { db in
-        try Row.fetchAll(db, sql: sql).map { row in
-          row.databaseValues.map { "\($0)" }.joined(separator: "|")
-        }
+      return try ForeignConnection(path(name)).rows(sql).map { row in
+        row.map { value in
+          if case .text(let text) = value { "\"\(text)\"" } else { value.description }
+        }.joined(separator: "|")
       }
-      try queue.close()
-      return rows
     } catch {
       return nil
     }

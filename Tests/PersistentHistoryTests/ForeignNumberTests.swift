@@ -1,4 +1,3 @@
-import GRDB
 import JSON
 import PersistentHistory
 import PersistentStore
@@ -15,11 +14,13 @@ import Testing
   // Evidence: P-042b
   @Test(arguments: [0, -5, 9_007_199_254_740_992, .max] as [Int64])
   func `numbers outside 1 to 2^53 - 1 are refused by the table`(number: Int64) throws {
-    #expect(throws: DatabaseError.self) {
+    #expect(throws: ForeignConnection.Failure.self) {
       try store.foreign("INSERT INTO Task(_id, title) VALUES (\(number), 'x')")
     }
     try store.foreign("INSERT INTO Task(_id, title) VALUES (7, 'x')")
-    #expect(throws: DatabaseError.self) { try store.foreign("UPDATE Task SET _id = \(number)") }
+    #expect(throws: ForeignConnection.Failure.self) {
+      try store.foreign("UPDATE Task SET _id = \(number)")
+    }
     #expect(try store.rows("SELECT _id FROM Task") == ["7"])
   }
 

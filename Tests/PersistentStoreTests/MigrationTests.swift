@@ -1,5 +1,4 @@
 import CordialValues
-import GRDB
 import JSON
 import ObjectModel
 import PersistentHistory

@@ -1,6 +1,5 @@
 import CordialValues
 import Foundation
-import GRDB
 import JSON
 import ObjectModel
 import PersistentHistory
@@ -100,9 +99,7 @@ import Testing
 
   @Test func `a SQLite file of another program stays unchanged`() throws {
     let path = folder.path + "/store.sqlite"
-    let queue = try DatabaseQueue.foreign(path)
-    try queue.write { db in try db.execute(sql: "CREATE TABLE song(title)") }
-    try queue.close()
+    try ForeignConnection(path).execute("CREATE TABLE song(title)")
     let before = try Data(contentsOf: URL(fileURLWithPath: path))
     #expect(try failure(folder.path) == .cannotOpen)
     #expect(try failure(folder.path, nil) == .cannotOpen)

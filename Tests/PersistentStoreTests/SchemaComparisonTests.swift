@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import JSON
 import ObjectModel
 import PersistentStore
@@ -276,8 +275,6 @@ import Testing
 /// An external SQLite client that opens a file of which no process has made a store.
 private enum Plain {
   static func write(_ path: String, _ sql: String) throws {
-    let queue = try DatabaseQueue.foreign(path)
-    try queue.writeWithoutTransaction { db in try db.execute(sql: sql) }
-    try queue.close()
+    try ForeignConnection(path).execute(sql)
   }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import SQLite
 import TestStores
 import Testing
@@ -11,21 +10,17 @@ import Testing
 
   init() throws {
     folder = try TestFolder()
-    let foreign = try DatabaseQueue.foreign(path)
-    try foreign.writeWithoutTransaction { db in
-      try db.execute(
-        sql: """
-          CREATE TABLE item(number INTEGER PRIMARY KEY, name TEXT);
-          CREATE TABLE noted(name TEXT);
-          CREATE VIEW listed AS SELECT name FROM item;
-          CREATE TRIGGER note AFTER INSERT ON item BEGIN
-            INSERT INTO noted VALUES (json_quote(NEW.name));
-          END;
-          INSERT INTO item VALUES (1, 'a')
-          """
-      )
-    }
-    try foreign.close()
+    try ForeignConnection(path).execute(
+      """
+      CREATE TABLE item(number INTEGER PRIMARY KEY, name TEXT);
+      CREATE TABLE noted(name TEXT);
+      CREATE VIEW listed AS SELECT name FROM item;
+      CREATE TRIGGER note AFTER INSERT ON item BEGIN
+        INSERT INTO noted VALUES (json_quote(NEW.name));
+      END;
+      INSERT INTO item VALUES (1, 'a')
+      """
+    )
   }
 
   private func open(_ change: (inout SQLiteQueue.Options) -> Void = { _ in }) throws -> SQLiteQueue
@@ -40,6 +35,20 @@ import Testing
   }
 
   // Evidence: P-136d
+  @Test func `the quoted name of a missing column is no text`() throws {
+    let queue = try SQLiteQueue(path: path, SQLiteQueue.Options())
+    try queue.use { db in
+      let error = try #require(throws: SQLiteError.self) {
+        try db.text(#"SELECT "missing" FROM item"#)
+      }
+      #expect(error.isDamage && error.message == "no such column: missing")
+      #expect(throws: SQLiteError.self) {
+        try db.execute(#"CREATE INDEX i ON item("missing")"#)
+      }
+    }
+    try queue.close()
+  }
+
   @Test func `cannot read its views, but temporary ones with its own functions`() throws {
     for isReadOnly in [false, true] {
       let queue = try open { $0.isReadOnly = isReadOnly }

@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Interruptions
 import SQLite
+import Synchronization
 import TestStores
 import Testing
 
@@ -79,6 +80,75 @@ import Testing
       #expect(try !db.hasTable("items"))
     }
     #expect(try names == ["b"])
+  }
+
+  @Test(arguments: [
+    "SELECT 1; SELECT 2", "SELECT 1;\n DELETE FROM item", "", " ; ",
+  ])
+  func `a prepared statement is one statement and nothing more`(sql: String) throws {
+    try queue.use { db in
+      let error = try #require(throws: SQLiteError.self) { try PreparedStatement(db, sql) }
+      #expect(error.code == .error && error.sql == sql)
+      let statement = try PreparedStatement(db, "SELECT 1;\n")
+      #expect(try statement.step() && statement.integer(0) == 1)
+    }
+  }
+
+  @Test func `users of a kept statement share its compilation`() throws {
+    try queue.use { db in
+      let first = try PreparedStatement(kept: "SELECT ?1", db)
+      first.bind(7, at: 1)
+      let second = try PreparedStatement(kept: "SELECT ?1", db)
+      #expect(try second.step() && second.integer(0) == 7)
+      second.reset()
+      let alone = try PreparedStatement(db, "SELECT ?1")
+      #expect(try alone.step() && alone.isNull(0))
+    }
+  }
+
+  // MARK: The end
+
+  @Test func `a connection is not closed while one of its statements exists`() throws {
+    var statement: PreparedStatement? = try queue.use { try PreparedStatement($0, "SELECT 1") }
+    #expect(try statement?.step() == true)
+    let error = try #require(throws: SQLiteError.self) { try queue.close() }
+    #expect(error.code == .busy)
+    statement = nil
+    try queue.close()
+    let closed = try #require(throws: SQLiteError.self) { try names }
+    #expect(closed.code == .misuse && closed.message == "The connection is closed")
+    let again = try #require(throws: SQLiteError.self) { try queue.close() }
+    #expect(again.code == .misuse)
+  }
+
+  @Test func `a statement that outlives its queue is finished`() throws {
+    let other = Mutex<SQLiteQueue?>(try open())
+    let statement = try #require(
+      try other.withLock { queue in
+        try queue?.use { db in
+          let numbers = "WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n)"
+          return try PreparedStatement(db, "\(numbers) SELECT i FROM n")
+        }
+      }
+    )
+    #expect(try statement.step())
+    other.withLock { $0 = nil }
+    for _ in 0..<10_000 { #expect(try statement.step()) }
+    #expect(statement.integer(0) == 10_001)
+  }
+
+  @Test func `one thread at a time has the connection, as often as it wants`() {
+    let count = Mutex(0)
+    DispatchQueue.concurrentPerform(iterations: 1600) { _ in
+      #expect(throws: Never.self) {
+        try queue.use { _ in
+          let before = count.withLock { $0 }
+          try queue.use { db in _ = try db.integer("SELECT 1") }
+          count.withLock { $0 = before + 1 }
+        }
+      }
+    }
+    #expect(count.withLock { $0 } == 1600)
   }
 
   @Test func `a transaction whose body throws is rolled back`() throws {
@@ -242,7 +312,7 @@ import Testing
   @Test func `a collation decides the order`() throws {
     let other = try open { options in
       options.prepare = { db in
-        db.addCollation("backwards") { $0 == $1 ? 0 : $0 < $1 ? 1 : -1 }
+        try Collation.add("backwards", to: db) { $0 == $1 ? 0 : $0 < $1 ? 1 : -1 }
       }
     }
     try other.use { db in
@@ -261,7 +331,7 @@ import Testing
     let interruption = Interruption()
     let other = try open { options in
       options.prepare = { db in
-        db.addCollation("stopping") { first, second in
+        try Collation.add("stopping", to: db) { first, second in
           interruption.stop(.cancelled)
           return first == second ? 0 : first < second ? 1 : -1
         }

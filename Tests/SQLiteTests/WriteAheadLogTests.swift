@@ -144,6 +144,19 @@ import Testing
     }
   }
 
+  /// A row changes the first pages of the file, and the table's last one.
+  @Test func `is found where the file lost pages, of which the log has the first`() throws {
+    let queue = try written()
+    #expect(try queue.use { db in try db.emptyLog() })
+    try queue.write { db in try db.execute("INSERT INTO item(value) VALUES (randomblob(3000))") }
+    try queue.write { db in try db.execute("UPDATE item SET value = NULL WHERE number = 6") }
+    #expect(unsafe truncate(path, 4096) == 0)
+    let error = try #require(throws: SQLiteError.self) {
+      try queue.write { db in try db.execute("DELETE FROM item") }
+    }
+    #expect(error.code == .corrupt)
+  }
+
   /// A file that grows between the looks of two threads was not shortened.
   @Test func `is not found where the shared file grows`() async throws {
     let queue = try written()

@@ -1,6 +1,5 @@
 import CordialValues
 import Foundation
-import GRDB
 import ObjectModel
 import Spotlight
 import Synchronization
@@ -65,9 +64,7 @@ import Testing
   }
 
   private func change(_ folder: TestFolder, _ sql: String) throws {
-    let queue = try DatabaseQueue.foreign(folder.path + "/index.sqlite")
-    try queue.writeWithoutTransaction { db in try db.execute(sql: sql) }
-    try queue.close()
+    try ForeignConnection(folder.path + "/index.sqlite").execute(sql)
   }
 
   private static let position = "UPDATE state SET value = substr(value, 1, instr(value, ' ')) || "

@@ -1,6 +1,5 @@
 import CordialValues
 import Foundation
-import GRDB
 import Spotlight
 import Synchronization
 import TestSeeds
@@ -129,12 +128,9 @@ import Testing
   }
 
   private func change(_ index: TestIndex, _ sql: String) throws {
-    let queue = try DatabaseQueue.foreign(index.folder.path + "/index.sqlite")
-    try queue.write { db in
-      try db.execute(sql: sql)
-      #expect(db.changesCount > 0)
-    }
-    try queue.close()
+    let connection = try ForeignConnection(index.folder.path + "/index.sqlite")
+    try connection.execute(sql)
+    #expect(connection.changes > 0)
   }
 
   /// What is removed here from the rows shows from where the documents were read.
@@ -187,15 +183,10 @@ import Testing
     #expect(second.index.status.documents == 1100)
   }
 
-  private func archive(_ index: TestIndex) throws -> [Row] {
-    let queue = try DatabaseQueue.foreign(index.folder.path + "/index.sqlite")
-    defer { try? queue.close() }
-    return try queue.read { db in
-      try Row.fetchAll(
-        db,
-        sql: "SELECT documents FROM archive UNION ALL SELECT count(*) FROM archive"
-      )
-    }
+  private func archive(_ index: TestIndex) throws -> [ForeignConnection.Value] {
+    try ForeignConnection(index.folder.path + "/index.sqlite").values(
+      "SELECT documents FROM archive UNION ALL SELECT count(*) FROM archive"
+    )
   }
 
   /// Numbers of rows are lengths and positions of the archive.

@@ -1,7 +1,6 @@
 import CordialService
 import CordialValues
 import Foundation
-import GRDB
 import Glibc
 import JSON
 import ObjectModel
@@ -64,14 +63,7 @@ import Testing
     #expect(await index.catchUp())
     for _ in 0..<2 {
       try await index.rebuild()
-      let queue = try DatabaseQueue.foreign(index.folder.path + "/index.sqlite")
-      let levels = try await queue.read { db in
-        try String.fetchOne(
-          db,
-          sql: "SELECT hex(substr(block, 5, 1)) FROM text_data WHERE id = 10"
-        )
-      }
-      #expect(levels.flatMap { Int($0, radix: 16) } ?? 0 >= 4)
+      #expect(try parts(index).levels >= 4)
       // What raises it is no document and no word of one.
       #expect(try index.result("smallpart").missing == ["smallpart"])
       #expect(try index.result("small", prefix: true).total == 0)
@@ -82,11 +74,7 @@ import Testing
       commit(index, number, "changed")
       #expect(await index.catchUp())
     }
-    let queue = try DatabaseQueue.foreign(index.folder.path + "/index.sqlite")
-    let levels = try await queue.read { db in
-      try String.fetchOne(db, sql: "SELECT hex(substr(block, 5, 1)) FROM text_data WHERE id = 10")
-    }
-    #expect(levels.flatMap { Int($0, radix: 16) } ?? 0 >= 4)
+    #expect(try parts(index).levels >= 4)
     #expect(try index.found("word60") == [60] && index.found("word59") == [])
     #expect(try index.result("changed").total == 59)
     commit(index, 1001, "smallpart")
@@ -97,15 +85,15 @@ import Testing
 
   /// The numbers of the levels of the index and of its parts.
   private func parts(_ index: TestIndex) throws -> (levels: Int, parts: Int) {
-    let queue = try DatabaseQueue.foreign(index.folder.path + "/index.sqlite")
-    return try queue.read { db in
-      let levels = try String.fetchOne(
-        db,
-        sql: "SELECT hex(substr(block, 5, 1)) FROM text_data WHERE id = 10"
-      )
-      let parts = try Int.fetchOne(db, sql: "SELECT count(DISTINCT segid) FROM text_idx")
-      return (levels.flatMap { Int($0, radix: 16) } ?? 0, parts ?? 0)
-    }
+    let connection = try ForeignConnection(index.folder.path + "/index.sqlite")
+    let levels = try connection.values(
+      "SELECT hex(substr(block, 5, 1)) FROM text_data WHERE id = 10"
+    )
+    let parts = try connection.values("SELECT count(DISTINCT segid) FROM text_idx")
+    return (
+      try #require(levels.first.flatMap { Int($0.description, radix: 16) }),
+      try #require(parts.first.flatMap { Int($0.description) })
+    )
   }
 
   /// Has the index attempt to read the log, until an attempt has nothing more to merge.
@@ -286,10 +274,8 @@ import Testing
 
   /// The number of the commit in the index file.
   private func written(_ index: TestIndex) throws -> Int64? {
-    let queue = try DatabaseQueue.foreign(index.folder.path + "/index.sqlite")
-    let text = try queue.read { db in
-      try String.fetchOne(db, sql: "SELECT value FROM state WHERE name = 'position'")
-    }
+    let text = try ForeignConnection(index.folder.path + "/index.sqlite")
+      .values("SELECT value FROM state WHERE name = 'position'").first?.description
     return text?.split(separator: " ").first.flatMap { StoreToken(String($0)) }?.number
   }
 
@@ -562,12 +548,10 @@ import Testing
     for number in 1...5 as ClosedRange<Int64> { commit(first, number, "milk") }
     #expect(await first.catchUp())
     first.index.stop()
-    let queue = try DatabaseQueue.foreign(first.folder.path + "/index.sqlite")
-    try await queue.write { db in
-      try db.execute(sql: "UPDATE state SET value = '1 71.1' WHERE name = 'words'")
-      #expect(db.changesCount == 1)
-    }
-    try queue.close()
+    let connection = try ForeignConnection(first.folder.path + "/index.sqlite")
+    try connection.execute("UPDATE state SET value = '1 71.1' WHERE name = 'words'")
+    #expect(connection.changes == 1)
+    try connection.close()
     commit(first, 6, "milk")
 
     let second = try TestIndex(first.library, in: first.folder)
@@ -634,11 +618,7 @@ import Testing
 
   /// Brings what stands in the log into the file itself.
   private func intoOneFile(_ path: String) throws {
-    let queue = try DatabaseQueue.foreign(path)
-    try queue.writeWithoutTransaction { db in
-      try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
-    }
-    try queue.close()
+    try ForeignConnection(path).execute("PRAGMA wal_checkpoint(TRUNCATE)")
     for suffix in ["-wal", "-shm"] where FileManager.default.fileExists(atPath: path + suffix) {
       try FileManager.default.removeItem(atPath: path + suffix)
     }

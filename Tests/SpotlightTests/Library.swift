@@ -1,6 +1,5 @@
 import CordialValues
 import Foundation
-import GRDB
 import Interruptions
 import ObjectModel
 import Spotlight
@@ -216,7 +215,7 @@ final class TestIndex {
     index = SearchIndex(
       path: folder.path + "/index.sqlite",
       model: try ModelDocument.parse(Array(model.utf8).span),
-      keepsDocuments: keepsDocuments,
+      use: keepsDocuments ? .searches : .fewSearches,
       leaseWaitMax: leaseWaitMax,
       buildMilliseconds: 0,
       makeSource: makeSource ?? { LibraryReader(library) }

@@ -1,5 +1,4 @@
 import CordialValues
-import GRDB
 import Spotlight
 import TestSeeds
 import TestStores
@@ -158,10 +157,8 @@ import Testing
 
 @Suite struct `The words of the index` {
   private func words(_ index: TestIndex) throws -> Set<String> {
-    let queue = try DatabaseQueue.foreign(index.folder.path + "/index.sqlite")
-    return try queue.read { db in
-      Set(try String.fetchAll(db, sql: "SELECT text FROM word"))
-    }
+    let connection = try ForeignConnection(index.folder.path + "/index.sqlite")
+    return Set(try connection.values("SELECT text FROM word").map(\.description))
   }
 
   @Test func `are all words of two letters and more, without digits`() async throws {

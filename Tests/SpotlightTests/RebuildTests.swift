@@ -1,6 +1,5 @@
 import CordialValues
 import Foundation
-import GRDB
 import Glibc
 import PersistentHistory
 import Spotlight
@@ -390,12 +389,9 @@ private final class ForgetfulReader: DocumentSource {
     try await index.rebuild()
     library.state.withLock { $0.whileReading = nil }
     func tables(_ folder: TestFolder) throws -> [String] {
-      try DatabaseQueue.foreign(folder.path + "/index.sqlite").read { db in
-        try String.fetchAll(
-          db,
-          sql: "SELECT name FROM sqlite_master WHERE name LIKE '%~_next%' ESCAPE '~'"
-        )
-      }
+      try ForeignConnection(folder.path + "/index.sqlite").values(
+        "SELECT name FROM sqlite_master WHERE name LIKE '%~_next%' ESCAPE '~'"
+      ).map(\.description)
     }
     #expect(try tables(copy).count > 5)
     #expect(try tables(index.folder) == [])

@@ -8,7 +8,6 @@
 
 import CordialService
 package import CordialValues
-import GRDB
 package import JSON
 import ObjectModel
 package import PersistentStore
@@ -128,25 +127,15 @@ package final class TestStore {
 
   /// Runs SQL as an external SQLite client.
   package func foreign(_ sql: String) throws {
-    try DatabaseQueue.foreign(folder.path + "/store.sqlite").writeWithoutTransaction { db in
-      try db.execute(sql: sql)
-    }
+    try ForeignConnection(folder.path + "/store.sqlite").execute(sql)
   }
 
   /// Returns the rows of a query as an external SQLite client reads them, with `|` between values.
   package func rows(_ sql: String) throws -> [String] {
-    try DatabaseQueue.foreign(folder.path + "/store.sqlite").read { db in
-      try Row.fetchAll(db, sql: sql).map { row in
-        row.databaseValues.map { value in
-          switch value.storage {
-          case .null: "null"
-          case .int64(let number): "\(number)"
-          case .double(let number): "\(number)"
-          case .string(let text): text
-          case .blob(let data): "\(data.count) bytes"
-          }
-        }.joined(separator: "|")
-      }
+    try ForeignConnection(folder.path + "/store.sqlite").rows(sql).map { row in
+      row.map { value in
+        if case .blob(let bytes) = value { "\(bytes.count) bytes" } else { value.description }
+      }.joined(separator: "|")
     }
   }
 

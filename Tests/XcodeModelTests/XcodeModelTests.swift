@@ -99,6 +99,19 @@ import XcodeModel
   }
 
   // Evidence: P-112b
+  @Test(arguments: [
+    ("650000000.573", "2021-08-07T03:33:20.573Z"), ("59.9996", "2001-01-01T00:01:00.000Z"),
+    ("-0.25", "2000-12-31T23:59:59.750Z"),
+  ])
+  func `dates are rounded to milliseconds`(interval: String, date: String) throws {
+    let attribute = #"<attribute name="d" attributeType="Date""#
+    let found = try read(
+      #"<entity name="A">\#(attribute) defaultDateTimeInterval="\#(interval)"/></entity>"#
+    )
+    let attributes = found.document["entities"]?.array?.first?["attributes"]?.array
+    #expect(attributes?.first?["default"]?.string == date)
+  }
+
   @Test func `a composite is one, with inner composites`() throws {
     let found = try read(
       """
@@ -195,12 +208,16 @@ import XcodeModel
         <attribute name="i" optional="YES" attributeType="Integer 16" defaultValueString="many"/>
         <relationship name="b" optional="YES" toMany="YES" ordered="YES" destinationEntity="A"/>
         <fetchIndex name="f"><fetchIndexElement expression="lowercase:(i)" type="Binary"/></fetchIndex>
+        <inEntity/>
       </entity>
+      <inModel/>
+      <elements/>
       <fetchRequest name="all" entity="A" predicateString="x &gt; 1" resultType="2"/>
       """
     )
-    #expect(found.notes.count == 5)
-    for place in ["A.o", "A.x", "A.i", "f of A", "all"] {
+    #expect(found.notes.count == 7)
+    let elements = ["the model these elements are left out: <inModel>", "A these", "<inEntity>"]
+    for place in ["A.o", "A.x", "A.i", "f of A", "all"] + elements {
       #expect(found.notes.contains { $0.contains(place) }, "\(place)")
     }
     let model = try ModelDocument.model(from: found.document)
@@ -234,12 +251,12 @@ import XcodeModel
   }
 
   @Test func `the current version is the one that is named, else the last by number`() throws {
-    let versions = ["Todo 2", "Todo 10", "Todo"].map { name in
+    let versions = ["Todo 2", "Todo 10", "Todo", "Todo 09", "Todo 10-b", "Todo 10 c"].map { name in
       ("Todo.xcdatamodeld/\(name).xcdatamodel/contents", model(#"<entity name="A"/>"#))
     }
     try write(Dictionary(uniqueKeysWithValues: versions))
     let path = folder.path + "/Todo.xcdatamodeld"
-    #expect(try XcodeModel(path: path + "/").document["version"] == "Todo 10")
+    #expect(try XcodeModel(path: path + "/").document["version"] == "Todo 10-b")
     func name(_ version: String) throws {
       try write([
         "Todo.xcdatamodeld/.xccurrentversion": """

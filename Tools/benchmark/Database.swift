@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 
 /// A connection to an SQLite file through its C API.
 @safe final class Database {

@@ -1,18 +1,18 @@
-// CSQLite: SQLite's variadic configuration functions, which Swift cannot call, a table-valued
-// function for the values of a list, and checks of the write-ahead log.
+// CSQLite: SQLite's C API, its variadic configuration functions, which Swift cannot call, a
+// table-valued function for the values of a list, and checks of the write-ahead log.
 //
 // Must not know: Swift, the tables of stores.
 
 #ifndef CSQLITE_H
 #define CSQLITE_H
 
+#include <sqlite3.h>
+
 /// Disables SQLite's memory statistics for the whole process. Call it before the first connection
 /// is opened. The statistics take one lock for each allocation, so that the writer and the index
 /// wait for each other.
 /// Returns 0, or SQLite's result code if SQLite is already initialized.
 int sqlite_disable_memory_counting(void);
-
-struct sqlite3;
 
 /// Enables or disables triggers on a connection. SQLite recompiles compiled statements when they
 /// run next.
@@ -21,6 +21,7 @@ int sqlite_enable_triggers(struct sqlite3 *connection, int enabled);
 
 /// Has a connection distrust the schema of its file: SQL cannot read the views of the file, and the
 /// schema cannot call functions that SQLite does not know as harmless, from SQLite 3.41 on.
+/// A name in double quotes is that of a column or an error, never a text.
 /// Without `fires_triggers`, the triggers of the file do not fire. With `is_defensive`, SQL cannot
 /// damage the file deliberately, such as by writes to the tables of FTS5.
 /// Temporary views and triggers are not affected.
@@ -58,8 +59,8 @@ int sqlite_check_index_of_log(struct sqlite3 *connection);
 
 /// Checks, in a transaction that writes, that the write-ahead log is as SQLite's connections have
 /// written it: as long as its index says, with the header and the last frame that the index
-/// describes, and that the index has this frame and the first page after the end of the database's
-/// file. Includes `sqlite_check_index_of_log`.
+/// describes, and that the index has this frame and some of the pages after the end of the
+/// database's file, the first of them included. Includes `sqlite_check_index_of_log`.
 /// Returns 0, also without a log; SQLITE_CORRUPT where another program has changed the log; the
 /// code of an error of reading.
 int sqlite_check_log(struct sqlite3 *connection);

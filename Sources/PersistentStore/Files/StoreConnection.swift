@@ -50,7 +50,9 @@ enum StoreConnection {
   /// - Returns: A queue that its owner uses from one thread at a time.
   /// - Throws: `SQLiteError`.
   static func open(_ path: String, _ role: Role) throws -> SQLiteQueue {
-    try SQLiteQueue.checkKinds(path)
+    let location = location(path, role)
+    // The queue checks a path, and cannot check the files of a URI.
+    if location != path { try SQLiteQueue.checkKinds(path) }
     var options = SQLiteQueue.Options()
     options.isReadOnly = role != .writer
     options.busySecondsMax = busySecondsMax
@@ -61,10 +63,10 @@ enum StoreConnection {
       try TextFunctions.add(to: db)
       try NumberFunctions.add(to: db)
       try db.addValueLists()
-      db.addCollation("cordial_localized", Folding.collate)
-      db.addCollation("cordial_decimal") { Int32(DecimalText.compare($0, $1)) }
+      try Collation.add("cordial_localized", to: db, Folding.collate)
+      try Collation.add("cordial_decimal", to: db) { Int32(DecimalText.compare($0, $1)) }
     }
-    return try SQLiteQueue(path: location(path, role), options)
+    return try SQLiteQueue(path: location, options)
   }
 
   private static func location(_ path: String, _ role: Role) -> String {

@@ -248,7 +248,6 @@ extension SearchIndex {
     } catch let error as SQLiteError where !error.isDamage {
       return
     }
-    // GRDB writes to an empty log when it opens a file.
     try follower.file.emptyLog()
   }
 }

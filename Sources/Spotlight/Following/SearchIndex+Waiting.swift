@@ -64,9 +64,11 @@ extension SearchIndex {
 
   /// Returns why the index has not reached the commit that a client waits for.
   ///
+  /// The first of these reasons that is true: the index is paused, the index failed, the service is
+  /// stopping, or the index was too slow.
+  ///
   /// - Parameter commit: The commit, as part of a sentence.
-  /// - Returns: That the index is paused, that the service is stopping, the error with which the
-  ///   index failed, or a timeout.
+  /// - Returns: The error for the client; after a failure, the error of the index.
   package func lateness(_ commit: String) -> any Error {
     let (status, isStopping) = state.withLock { ($0.status, !$0.allowsBuilds) }
     guard status.state != .paused else {

@@ -1,12 +1,9 @@
-import GRDB
 import TestStores
 
 /// An external SQLite client, without Cordial's SQL functions.
 enum ForeignWriter {
   /// Runs SQL on a store's file.
   static func write(_ path: String, _ sql: String) throws {
-    try DatabaseQueue.foreign(path).writeWithoutTransaction { db in
-      try db.execute(sql: sql)
-    }
+    try ForeignConnection(path).execute(sql)
   }
 }
