@@ -95,6 +95,13 @@ let package = Package(
       ]
     ),
 
+    .module(
+      "Indexing",
+      uses: [
+        "PersistentStore", "Spotlight", "ObjectModel", "CordialValues", "PersistentHistory", "JSON",
+      ]
+    ),
+
     // MARK: The wire.
 
     .module(
@@ -126,7 +133,7 @@ let package = Package(
       designs: ["DESIGN.md", "LiveQueries/DESIGN.md"],
       uses: [
         "CordialValues", "Interruptions", "JSON", "ObjectModel", "PersistentHistory",
-        "PersistentStore", "Spotlight", "JSONRPC", "CordialProtocol",
+        "PersistentStore", "Spotlight", "Indexing", "JSONRPC", "CordialProtocol",
         "ProtocolSchemas",
         .product(name: "Algorithms", package: "swift-algorithms"),
         .product(name: "Logging", package: "swift-log"),
@@ -152,7 +159,7 @@ let package = Package(
       designs: ["DESIGN.md"],
       uses: [
         "Cordial", "CordialProtocol", "CordialService", "JSON", "JSONRPC", "ObjectModel",
-        "ProtocolSchemas", "PersistentStore", "Spotlight", "Transport", "XcodeModel",
+        "ProtocolSchemas", "PersistentStore", "Spotlight", "Indexing", "Transport", "XcodeModel",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ]
@@ -229,7 +236,7 @@ let package = Package(
     .tests(
       "SpotlightTests",
       uses: [
-        "Spotlight", "CSpotlight", "Interruptions", "CordialService",
+        "Spotlight", "CSpotlight", "Indexing", "Interruptions", "CordialService",
         "PersistentStore", "PersistentHistory",
         "ObjectModel", "CordialValues", "JSON", "TestSeeds", "TestStores",
       ]
@@ -238,7 +245,7 @@ let package = Package(
       "CordialServiceTests",
       uses: [
         "CordialService", "CordialProtocol", "ProtocolSchemas", "PersistentStore",
-        "PersistentHistory", "Spotlight", "ObjectModel", "JSONRPC", "JSON",
+        "PersistentHistory", "Spotlight", "Indexing", "ObjectModel", "JSONRPC", "JSON",
         "TestSeeds", "TestStores",
         .product(name: "Logging", package: "swift-log"),
       ]

@@ -30,11 +30,11 @@ struct StoreArgument: ParsableArguments {
 
   /// Opens the store, or connects to its service, for the duration of a call.
   ///
-  /// Without `searches`, the index of a store that is opened here keeps no documents in memory.
+  /// `purpose` is what the command needs of a store that is opened here.
   func with<Result>(
     model: String? = nil,
     creating: Model? = nil,
-    searches: Bool = true,
+    for purpose: Engine.Purpose = .service,
     traced: (@Sendable (Bool, [UInt8]) -> Void)? = nil,
     notified: @escaping @Sendable (String, JSONValue) -> Void = { _, _ in },
     whenEnded: @escaping @Sendable () -> Void = {},
@@ -55,7 +55,7 @@ struct StoreArgument: ParsableArguments {
         throw error
       }
     }
-    let engine = try engine(model: model, creating: creating, searches: searches)
+    let engine = try engine(model: model, creating: creating, for: purpose)
     await engine.connect(client)
     do {
       let result = try await body(client)
@@ -97,14 +97,14 @@ extension StoreArgument {
   private func engine(
     model: String? = nil,
     creating: Model? = nil,
-    searches: Bool = true
+    for purpose: Engine.Purpose = .service
   ) throws -> Engine {
     try Engine(
       container: StoreContainer(path: Paths.absolute(store)),
       model: try model.map { try ModelFile.read($0) } ?? creating,
       earlier: { try ModelFile.earlier(model) },
       mode: .readWrite,
-      searches: searches,
+      purpose: purpose,
       version: CordialProgram.version,
       log: Logging.quiet
     )

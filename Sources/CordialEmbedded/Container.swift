@@ -1,6 +1,7 @@
 public import Cordial
 import CordialService
 import Glibc
+import Indexing
 import JSON
 import JSONRPC
 public import Logging

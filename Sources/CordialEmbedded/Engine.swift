@@ -8,6 +8,7 @@
 
 package import Cordial
 package import CordialService
+package import Indexing
 package import JSONRPC
 package import Logging
 package import ObjectModel
@@ -31,6 +32,24 @@ package final class Engine: Sendable {
   /// The folder of the index of a read-only store; nil when the index is in the store.
   private let indexFolder: StoreContainer?
 
+  /// What a program opens a store for.
+  package enum Purpose {
+    /// Requests of any kind, for a long time.
+    case service
+    /// Writing many objects, without searches.
+    case writing
+    /// Reading some objects, without searches.
+    case reading
+
+    fileprivate var indexUse: IndexUse {
+      switch self {
+      case .service: .searches
+      case .writing: .fewSearches
+      case .reading: .onDemand
+      }
+    }
+  }
+
   /// Opens a store and starts everything that follows its log.
   ///
   /// - Parameters:
@@ -44,7 +63,7 @@ package final class Engine: Sendable {
   ///     `computed` of the model.
   ///   - indexDelegate: What the program decides about the search index, which then has a file of
   ///     its own; nil where the model decides alone.
-  ///   - searches: Whether searches are expected, for which the index keeps documents in memory.
+  ///   - purpose: What the program opens the store for.
   ///   - limits: The limits of the service.
   ///   - budget: The memory of messages that the service shares with others; nil for its own.
   ///   - loop: The thread of the service and its connections, nil for a new one.
@@ -61,7 +80,7 @@ package final class Engine: Sendable {
     mergePolicies: [String: MergeDecision] = [:],
     computedValues: [String: ComputedValue] = [:],
     indexDelegate: IndexDelegate? = nil,
-    searches: Bool = true,
+    purpose: Purpose = .service,
     limits: Limits = Limits(),
     budget: ByteBudget? = nil,
     loop: TransportLoop? = nil,
@@ -77,7 +96,6 @@ package final class Engine: Sendable {
     var environment = StoreEnvironment.system
     environment.mergePolicies = mergePolicies
     environment.computedValues = computedValues
-    environment.indexDelegate = indexDelegate
     let store = try PersistentStore(
       container: container,
       model: model,
@@ -100,23 +118,24 @@ package final class Engine: Sendable {
     if let reason = store.readOnlyReason { log.warning("\(reason)") }
     indexFolder =
       store.isReadOnly ? try StoreContainer.inMemory() : nil
-    let path = (indexFolder ?? container).indexPath(of: indexDelegate)
-    let delegateVersion = indexDelegate?.version
+    let path = (indexFolder ?? container).indexPath(indexDelegate?.name)
+    let rules = IndexRules(delegate: indexDelegate)
     let index = SearchIndex(
       path: path,
       model: store.model,
-      delegateVersion: delegateVersion,
-      keepsDocuments: searches,
+      delegateVersion: indexDelegate?.version,
+      use: purpose.indexUse,
       whenDamaged: { damage in
         log.warning("The index was damaged and is being rebuilt", metadata: ["damage": "\(damage)"])
       },
-      makeSource: { try StoreDocuments(store: store, layout: IndexLayout(store.model)) }
+      makeSource: { try StoreDocuments(store, rules) }
     )
     let loop = loop ?? TransportLoop()
     do {
       service = try Service(
         store: store,
         index: index,
+        indexRules: rules,
         loop: TransportServiceLoop(loop: loop),
         limits: limits,
         budget: budget,

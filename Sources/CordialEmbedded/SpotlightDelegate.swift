@@ -1,7 +1,9 @@
 public import Cordial
 public import CordialValues
+import Indexing
 import JSON
 import PersistentStore
+import Spotlight
 
 /// A part of a program that decides what the search index has of each object.
 ///
@@ -128,7 +130,7 @@ extension IndexCandidate {
   }
 
   /// Returns what the index has of an object, by what the delegate returned.
-  fileprivate func content(_ found: SpotlightAttributeSet) throws -> IndexedContent {
+  fileprivate func content(_ found: SpotlightAttributeSet) throws -> DocumentContent {
     for name in found.texts.keys.sorted() where !fields.contains(name) {
       throw StoreError(
         .internalError,
@@ -136,7 +138,7 @@ extension IndexCandidate {
           + fields.joined(separator: ", ")
       )
     }
-    return IndexedContent(
+    return DocumentContent(
       texts: fields.map { found.texts[$0] },
       boosts: content.boosts,
       domain: found.domain

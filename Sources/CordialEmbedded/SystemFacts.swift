@@ -1,13 +1,19 @@
 import Glibc
+import Indexing
 package import PersistentStore
 import Synchronization
 
 extension StoreEnvironment {
-  /// The system's clock and its source of randomness.
-  package static let system = StoreEnvironment(
-    now: SystemFacts.milliseconds,
-    random: { SystemFacts.randomNumber() }
-  )
+  /// The system's clock and its source of randomness, and the check of what a model has for the
+  /// index.
+  package static let system = {
+    var environment = StoreEnvironment(
+      now: SystemFacts.milliseconds,
+      random: { SystemFacts.randomNumber() }
+    )
+    environment.modelProblems = IndexRules.problems
+    return environment
+  }()
 }
 
 /// The facts of the system that the engine passes to the modules below it.

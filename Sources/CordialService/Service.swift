@@ -15,6 +15,7 @@
 
 import CordialProtocol
 import CordialValues
+package import Indexing
 import Interruptions
 import JSON
 package import JSONRPC
@@ -31,6 +32,7 @@ package actor Service {
   package nonisolated let loop: any ServiceLoop
   package nonisolated let store: PersistentStore
   package nonisolated let index: SearchIndex
+  package nonisolated let indexRules: IndexRules
   nonisolated let limits: Limits
   /// The memory of the messages of all connections, which other services of the process may share.
   package nonisolated let budget: ByteBudget
@@ -113,6 +115,7 @@ package actor Service {
   /// - Parameters:
   ///   - store: The store.
   ///   - index: The search index of the store.
+  ///   - indexRules: What of the store's objects is indexed.
   ///   - loop: The loop to which the service is isolated.
   ///   - limits: The limits of the service.
   ///   - budget: The memory of messages that the service shares with others; nil for its own.
@@ -124,6 +127,7 @@ package actor Service {
   package init(
     store: PersistentStore,
     index: SearchIndex,
+    indexRules: IndexRules,
     loop: any ServiceLoop,
     limits: Limits,
     budget: ByteBudget? = nil,
@@ -134,6 +138,7 @@ package actor Service {
   ) throws {
     self.store = store
     self.index = index
+    self.indexRules = indexRules
     otherFollowers = followers
     self.addedKind = addedKind
     self.loop = loop

@@ -86,10 +86,7 @@ package final class PersistentStore: Sendable {
       if let obstacle = container.obstacle { throw obstacle }
       if !container.hasStore, model == nil || mode == .readOnly { throw Self.missing(container) }
       if let model, mode != .readOnly {
-        let problems = IndexedTexts.problems(of: model)
-        guard problems.isEmpty else {
-          throw StoreError(ModelError(problems: problems), in: model.name)
-        }
+        try environment.check(model)
         try container.prepare()
         let isCreated = try StoreFile.create(
           at: container.storePath,
@@ -114,7 +111,6 @@ package final class PersistentStore: Sendable {
       // A writer computes the sort keys anew, before any reader opens the file.
       if !isReadOnly { facts.hasCurrentTexts = true }
       facts.computing = environment.computedValues
-      facts.indexDelegate = environment.indexDelegate
       self.facts = facts
       self.mismatch = mismatch
       let (sorts, indexes) = (unindexedSorts, usedIndexes)
@@ -199,8 +195,6 @@ package final class PersistentStore: Sendable {
   package var readersMax: Int { environment.readersMax }
   /// Returns the current time, in milliseconds since 1970.
   package func now() -> Int64 { environment.now() }
-  /// What the program decides about the search index; nil where the model decides alone.
-  package var indexDelegate: IndexDelegate? { environment.indexDelegate }
   /// The names of the program's own merge policies.
   package var mergePolicies: Set<String> { Set(environment.mergePolicies.keys) }
 

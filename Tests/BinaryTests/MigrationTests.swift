@@ -187,6 +187,20 @@ import Testing
     #expect(fetched.output == "3001\n")
   }
 
+  @Test func `a model that cannot be indexed is refused before the store is changed`() throws {
+    let fixture = try Fixture()
+    let (store, _) = try make(fixture, objects: 2)
+    let text = Self.model(2, #"{"name":"title","type":"string"}"#, "")
+      .replacing(#""displayName":"title""#, with: #""displayName":"title","exclude":"x = 1""#)
+    let second = try fixture.write(text, to: "unindexed.json")
+    for options in [[], ["--dry-run"]] {
+      let refused = try fixture.run(["model", "migrate", store, "--model", second] + options)
+      #expect(refused.code != 0 && refused.errors.contains("Task.spotlight.exclude"))
+    }
+    let fetched = try fixture.run(["fetch", store, "Task", "--count"])
+    #expect(fetched.output == "2\n", "\(fetched.errors)")
+  }
+
   // Evidence: P-117f
   @Test func `a folder of versions migrates a store of any of them`() throws {
     let fixture = try Fixture()

@@ -1,4 +1,5 @@
 import CordialService
+import Indexing
 import JSON
 import JSONRPC
 import ObjectModel
@@ -181,7 +182,7 @@ private enum Office {
                             "inverse": "parent"}],
          "spotlight": {"displayName": "title", \(rule)}}]}
       """
-    let problems = IndexedTexts.problems(of: try ModelDocument.parse(Array(model.utf8).span))
+    let problems = IndexRules.problems(of: try ModelDocument.parse(Array(model.utf8).span))
     #expect(problems.map(\.path) == (member.map { ["Node.spotlight.\($0)"] } ?? []))
     #expect(problems.allSatisfy { !$0.message.isEmpty })
   }

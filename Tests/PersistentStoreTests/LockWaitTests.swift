@@ -1,4 +1,3 @@
-import GRDB
 import JSON
 import PersistentStore
 import Synchronization
@@ -10,11 +9,8 @@ import Testing
   @Test func `fail after the same time, whatever waits before them`() async throws {
     let store = try TestStore(TestModels.todo)
     let persistent = store.store
-    let queue = try DatabaseQueue.foreign(
-      store.folder.path + "/store.sqlite",
-      allowsUnsafeTransactions: true
-    )
-    try await queue.writeWithoutTransaction { db in try db.execute(sql: "BEGIN IMMEDIATE") }
+    let other = try ForeignConnection(store.folder.path + "/store.sqlite")
+    try other.execute("BEGIN IMMEDIATE")
     let save = try JSONParser.parse(#"{"insert":[{"entity":"Task"}]}"#)
     let alone = await Failures.of(1) { failures in
       persistent.save(SaveRequest(save)) { failures.add($0) }
@@ -34,7 +30,7 @@ import Testing
     #expect((alone.codes + together.codes).allSatisfy { $0 == .storeBusy })
     // One after the other, they would take eight times as long.
     #expect(together.duration < alone.duration * 4)
-    try await queue.writeWithoutTransaction { db in try db.execute(sql: "ROLLBACK") }
+    try other.execute("ROLLBACK")
     _ = try await store.save(#"{"insert":[{"entity":"Task"}]}"#)
   }
 }

@@ -1,6 +1,5 @@
 import CordialValues
 import FoundationEssentials
-import GRDB
 import JSON
 import PersistentStore
 import TestSeeds
@@ -159,18 +158,15 @@ private func becomesIdle(_ store: TestStore, source: Int = 1) async throws {
 
   @Test func `does not wait for another process`() async throws {
     let store = try await makeStore()
-    let other = try DatabaseQueue.foreign(
-      store.folder.path + "/store.sqlite",
-      allowsUnsafeTransactions: true
-    )
-    try await other.writeWithoutTransaction { db in try db.execute(sql: "BEGIN IMMEDIATE") }
+    let other = try ForeignConnection(store.folder.path + "/store.sqlite")
+    try other.execute("BEGIN IMMEDIATE")
     let save = try request(Self.small)
     let start = ContinuousClock.now
     let outcome = store.store.saveAtOnce(save)
     // A connection that waits does so for five seconds.
     #expect(start.duration(to: .now) < .seconds(4))
     #expect(outcome == nil)
-    try await other.writeWithoutTransaction { db in try db.execute(sql: "COMMIT") }
+    try other.execute("COMMIT")
     #expect(try store.store.saveAtOnce(request(Self.small)) != nil)
     #expect(try store.rows("SELECT count(*) FROM Task") == ["1"])
   }

@@ -2,6 +2,7 @@ import CordialService
 import CordialValues
 import Foundation
 import Glibc
+import Indexing
 import JSON
 import ObjectModel
 import PersistentHistory
@@ -827,9 +828,9 @@ import Testing
     self.store = store
     let opened = store.store
     index = SearchIndex(
-      path: opened.container.indexPath(of: nil),
+      path: opened.container.indexPath(),
       model: opened.model,
-      makeSource: { try StoreDocuments(store: opened, layout: IndexLayout(opened.model)) }
+      makeSource: { try StoreDocuments(opened, IndexRules()) }
     )
   }
 

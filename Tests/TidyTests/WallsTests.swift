@@ -31,6 +31,10 @@ enum Walls {
       "ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight", "CUnicode",
       "Interruptions", "SQLite", "FoundationEssentials", "Glibc", "Synchronization", "Dispatch",
     ],
+    "Indexing": [
+      "PersistentStore", "Spotlight", "ObjectModel", "CordialValues", "PersistentHistory", "JSON",
+      "Synchronization",
+    ],
     "JSONRPC": ["JSON", "DequeModule", "Synchronization"],
     "CordialProtocol": ["CordialValues", "JSONRPC", "JSON"],
     "ProtocolSchemas": ["CordialProtocol", "CordialValues", "JSONRPC", "JSON"],
@@ -38,7 +42,7 @@ enum Walls {
     "Transport": ["CPosix", "NIOCore", "NIOPosix", "DequeModule", "Glibc", "Synchronization"],
     "CordialService": [
       "CordialValues", "Interruptions", "JSON", "ObjectModel", "PersistentHistory",
-      "PersistentStore", "Spotlight", "JSONRPC", "CordialProtocol",
+      "PersistentStore", "Spotlight", "Indexing", "JSONRPC", "CordialProtocol",
       "ProtocolSchemas", "Algorithms", "Logging", "DequeModule",
       "Synchronization", "Dispatch",
     ],
@@ -49,7 +53,7 @@ enum Walls {
     "CordialFoundation": ["Cordial", "CordialValues", "Foundation"],
     "CordialEmbedded": [
       "Cordial", "CordialProtocol", "CordialService", "CordialValues", "JSON", "JSONRPC",
-      "ObjectModel", "PersistentStore", "ProtocolSchemas", "Spotlight", "Transport",
+      "ObjectModel", "PersistentStore", "ProtocolSchemas", "Spotlight", "Indexing", "Transport",
       "XcodeModel",
       "Logging",
       "ServiceLifecycle", "Synchronization", "Glibc",

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Cordial
+import CordialEmbedded
 import CordialProtocol
 import JSON
 
@@ -63,7 +64,7 @@ struct ListHistory: AsyncParsableCommand {
     var shown: [JSONValue] = []
     var left = limit ?? Int.max
     var position = since
-    try await storeArgument.with { client in
+    try await storeArgument.with(for: .reading) { client in
       while left > 0 {
         var call = HistoryCall(since: position)
         call.limit = min(left, Self.pageSize)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Cordial
+import CordialEmbedded
 import CordialProtocol
 import ObjectModel
 import PersistentStore
@@ -63,7 +64,7 @@ struct Import: AsyncParsableCommand {
         }
       }
     }
-    try await storeArgument.with(model: model, creating: archived, searches: false) { client in
+    try await storeArgument.with(model: model, creating: archived, for: .writing) { client in
       var lines = input
       if let commaSeparatedEntity {
         let converted = try TemporaryInput()

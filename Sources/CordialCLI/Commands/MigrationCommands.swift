@@ -74,6 +74,8 @@ struct MigrateStore: AsyncParsableCommand {
     let container = StoreContainer(path: Paths.absolute(store))
     guard container.hasStore else { throw InputError(message: "\(store) is not a store") }
     let current = try ModelFile.read(model)
+    // Before a program makes objects for it.
+    try StoreEnvironment.system.check(current)
     if let program { return try await migrate(container, to: current, with: program) }
     if dryRun { return try printPlan(container, try ModelFile.earlier(model) + [current]) }
     let opened = try PersistentStore(

@@ -58,7 +58,7 @@ struct Fetch: AsyncParsableCommand {
 
   func run() async throws {
     if explain { return try explained() }
-    let answer = try await storeArgument.with { try await $0.reply(to: call) }
+    let answer = try await storeArgument.with(for: .reading) { try await $0.reply(to: call) }
     if let number = answer[.count]?.integer { return Terminal.line("\(number)") }
     Output.objects(answer[.objects]?.array ?? answer[.rows]?.array ?? [])
     if let next = answer[.next]?.string, Terminal.isOutput {
@@ -143,7 +143,7 @@ struct Get: AsyncParsableCommand {
   var ids: [String]
 
   func run() async throws {
-    let answer = try await storeArgument.with { client in
+    let answer = try await storeArgument.with(for: .reading) { client in
       try await client.call(FetchCall(ids: ids))
     }
     Output.objects((answer.objects ?? []).filter { !$0.isNull })

@@ -1,4 +1,5 @@
 package import CordialProtocol
+import Indexing
 import JSON
 import JSONRPC
 package import ObjectModel
@@ -28,7 +29,7 @@ package enum FetchExplainer {
       ]
       problems += faults(of: [params], at: "values[\(index)]", model)
     }
-    problems += IndexedTexts.problems(of: model)
+    problems += IndexRules.problems(of: model)
     for name in model.document["configurations"]?.members?.map(\.name) ?? [] {
       do {
         _ = try ModelDocument.document(model.document, ofConfiguration: name)

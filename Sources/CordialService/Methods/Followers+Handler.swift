@@ -212,7 +212,8 @@ extension Service {
     {
       return
     }
-    guard !store.isReadOnly, !isPurging else { return }
+    // A process that reads some objects leaves old history to those that follow the log.
+    guard !store.isReadOnly, index.followsCommits, !isPurging else { return }
     isPurging = true
     lastPurge = (newestCommit, now)
     var goals: [HistoryPurgeGoal] = [

@@ -1,5 +1,6 @@
 import CordialProtocol
 import CordialValues
+import Indexing
 import Interruptions
 import JSON
 import JSONRPC
@@ -128,7 +129,7 @@ extension Service {
   }
 
   private func compare(_ request: Request, _ progress: WorkProgress?) {
-    let layout = index.layout
+    let (layout, rules) = (index.layout, indexRules)
     let interruption = interruption(of: request)
     let work = work(of: request, progress)
     // The documents are compared with the objects, and then the objects with the documents.
@@ -144,6 +145,7 @@ extension Service {
             MessageWriter.beginResult(request.id, &writer)
             let verification = IndexVerification(
               layout: layout,
+              rules: rules,
               snapshot: snapshot,
               index: index,
               check: { try work.report($0, of: expected) }
@@ -224,6 +226,7 @@ extension Service {
 /// keys.
 private struct IndexVerification {
   let layout: IndexLayout
+  let rules: IndexRules
   let snapshot: StoreSnapshot
   let index: IndexSnapshot
   /// Called with the number of documents and objects that were compared; throws where the
@@ -231,7 +234,7 @@ private struct IndexVerification {
   let check: (Int) throws -> Void
 
   func run() throws -> IndexVerifyCall.Result {
-    let indexed = try IndexedTexts(snapshot)
+    let indexed = try IndexedTexts(snapshot, rules)
     let deleted = try index.deletedDomains()
     guard let position = try snapshot.logPosition(of: index.token),
       let (set, spans) = try snapshot.log.changesWithSpans(
@@ -243,7 +246,7 @@ private struct IndexVerification {
     else { throw SpotlightError.needsRebuild }
     var differing = Differences()
     var leftover = Differences()
-    func wanted(_ content: IndexedContent?) -> IndexedContent? {
+    func wanted(_ content: DocumentContent?) -> DocumentContent? {
       guard let content, content.domain.map({ !deleted.contains($0) }) ?? true else { return nil }
       return content
     }
@@ -258,7 +261,7 @@ private struct IndexVerification {
           try isIndexed ? indexed.content(documents.map(\.key.object), of: number) : [:]
         for (key, digest) in documents where later[key] == nil {
           if let content = wanted(content[key.object]) {
-            let isSame = layout.digest(of: number, DocumentContent(content)) == digest
+            let isSame = layout.digest(of: number, content) == digest
             if !isSame { differing.add(key, "different") }
           } else {
             leftover.add(key, "leftover")

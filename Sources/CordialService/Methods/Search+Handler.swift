@@ -119,6 +119,7 @@ extension Service {
     }
     let interruption = interruption(of: request)
     try whenVisible(at, request) { service in
+      service.index.follow(to: token.number)
       service.whenIndexed(
         token.number,
         milliseconds: service.limits.waitMax,
@@ -170,6 +171,7 @@ extension Service {
     let past = call.asOf.flatMap { StoreToken($0) }
     // A later search of the same commit has to have the result of an observed one.
     let isExact = call.isObserved
+    let rules = indexRules
     searches.search(
       // The index's snapshot comes first, so that the store's is never older.
       { searcher, reader in
@@ -179,7 +181,7 @@ extension Service {
           interruption: interruption
         ) { index in
           func answer(_ snapshot: StoreSnapshot) throws -> Output {
-            let answer = try SearchAnswer(call, wanted, snapshot, token: index.token)
+            let answer = try SearchAnswer(call, wanted, snapshot, rules, token: index.token)
             return try answer.completing(index) { try body(answer, $0) }
           }
           if let past {

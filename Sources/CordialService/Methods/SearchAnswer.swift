@@ -1,5 +1,6 @@
 import CordialProtocol
 import CordialValues
+import Indexing
 import JSON
 import ObjectModel
 import PersistentHistory
@@ -30,12 +31,13 @@ struct SearchAnswer {
     _ call: SearchCall,
     _ wanted: SearchRequest,
     _ snapshot: StoreSnapshot,
+    _ rules: IndexRules,
     token: StoreToken
   ) throws {
     self.call = call
     self.snapshot = snapshot
     self.token = token
-    indexed = try IndexedTexts(snapshot)
+    indexed = try IndexedTexts(snapshot, rules)
     let entities = snapshot.model.entities.filter { entity in
       entity.spotlight != nil && (wanted.entities?.contains(entity.number) ?? true)
     }
@@ -85,7 +87,7 @@ struct SearchAnswer {
       let objects = try objects(keys.map(\.object), of: entity)
       for (object, content) in try indexed.content(objects, of: entity)
       where content.domain.map({ !deleted.contains($0) }) ?? true {
-        documents.append((ObjectKey(entity: entity, object: object), DocumentContent(content)))
+        documents.append((ObjectKey(entity: entity, object: object), content))
       }
     }
     return try index.adding(documents, body)

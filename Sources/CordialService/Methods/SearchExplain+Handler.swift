@@ -1,5 +1,6 @@
 import CordialProtocol
 import CordialValues
+import Indexing
 import JSON
 import JSONRPC
 import ObjectModel

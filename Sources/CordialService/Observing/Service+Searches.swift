@@ -1,5 +1,6 @@
 import CordialProtocol
 import CordialValues
+import Indexing
 import Interruptions
 import JSONRPC
 import Logging
@@ -127,14 +128,14 @@ extension Service {
     }
     observing.isSearching = true
     let runs = known.map { affected in (affected, Result { try self.run(of: affected) }) }
-    let limits = limits
+    let (limits, rules) = (limits, indexRules)
     searches.search(
       { searcher, reader in
         try searcher.snapshot { index in
           try self.snapshot(reader, at: index.token, nil) { snapshot in
             var found: [String: ObservedSearch] = [:]
             return try runs.map { affected, run in
-              try Self.refreshed(affected, run, &found, index, snapshot, limits)
+              try Self.refreshed(affected, run, &found, index, snapshot, rules, limits)
             }
           }
         }
@@ -163,6 +164,7 @@ extension Service {
   ///     client observes too is found once.
   ///   - index: A snapshot of the index.
   ///   - snapshot: That of the store.
+  ///   - rules: What of the store's objects is indexed.
   ///   - limits: The limits of the service.
   /// - Returns: The result.
   /// - Throws: The errors of the store and of the index.
@@ -172,6 +174,7 @@ extension Service {
     _ found: inout [String: ObservedSearch],
     _ index: IndexSnapshot,
     _ snapshot: StoreSnapshot,
+    _ rules: IndexRules,
     _ limits: Limits
   ) throws -> Refreshed {
     let interruption = Interruption(secondsMax: Double(limits.liveSearchSecondsMax))
@@ -184,7 +187,7 @@ extension Service {
       } else {
         search = try index.stopping(by: interruption) { index in
           try snapshot.stopping(by: interruption) {
-            let answer = try SearchAnswer(call, wanted, snapshot, token: index.token)
+            let answer = try SearchAnswer(call, wanted, snapshot, rules, token: index.token)
             return try answer.completing(index) { index in
               try answer.observed(
                 try answer.search(wanted, index),

@@ -75,6 +75,9 @@ package final class FetchPlan: Sendable {
   /// The column of the object whose values name the sections; nil for every other fetch.
   package var sectionColumn: String? { sections == nil ? nil : neighbors.firstColumn }
 
+  /// Whether the predicate compares texts with `MATCHES`.
+  package var matchesPatterns: Bool { matchSQL.contains("cordial_matches(") }
+
   /// Whether the result depends on ICU's folding or collation.
   package var usesCollation: Bool { Self.usesCollation(rowsSQL) }
 
@@ -147,5 +150,21 @@ package final class FetchPlan: Sendable {
     self.relatedReads = relatedReads
     self.relatedNames = relatedNames
     self.callsProgram = callsProgram
+  }
+}
+
+extension FetchPlan {
+  /// Returns what a fetch would read of the stores of a model.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - model: The model. No store has to exist.
+  /// - Returns: The plan, which no snapshot runs.
+  /// - Throws: `unknownEntity`, `unknownProperty`, `predicateInvalid` or `invalidRequest`.
+  package static func examining(
+    _ request: FetchRequest,
+    in model: Model
+  ) throws(StoreError) -> FetchPlan {
+    try FetchCompiler.plan(request, model: model, mayDangle: true)
   }
 }

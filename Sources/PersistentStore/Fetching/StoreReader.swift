@@ -32,8 +32,6 @@ package final class StoreReader {
   private var known: (head: HistoryHead, version: UInt32, token: String)?
   /// The statements that look up one object of an entity, by the entity's number.
   private var lookUps: [Int: LookUp] = [:]
-  /// What is indexed of each entity, by whether to-ones may reference objects that do not exist.
-  var indexedContents: [Bool: [Int: IndexedTexts.Content]] = [:]
   private var texts: [Int: (attributes: [String], statement: PreparedStatement)] = [:]
   /// Whether the statement of an SQL text sorts its whole result, for statements that sort.
   private var sortsWholly = TextCache<Bool>(countMax: 256, bytesMax: 1 << 20)
@@ -211,8 +209,7 @@ package final class StoreReader {
     _ interruption: Interruption?,
     _ body: (HistoryHead) throws -> Result
   ) throws -> Result {
-    // GRDB only compiles the statements. The owner of this reader steps them without GRDB's queue,
-    // which would add a tenth to the time of a look-up by key.
+    // The owner of this reader is one thread, which steps the statements without the queue's lock.
     try Self.reading {
       try checkFiles()
       try begin.run()

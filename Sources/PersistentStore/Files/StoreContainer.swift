@@ -28,10 +28,11 @@ package struct StoreContainer: Sendable {
 
   /// Returns the file of a search index.
   ///
-  /// - Parameter delegate: The delegate that decides about the index; nil for none.
+  /// - Parameter name: The name of a program's own index; nil for the index that the model alone
+  ///   determines.
   /// - Returns: The absolute path.
-  package func indexPath(of delegate: IndexDelegate?) -> String {
-    path + (delegate.map { "/index-\($0.name).sqlite" } ?? "/index.sqlite")
+  package func indexPath(_ name: String? = nil) -> String {
+    path + (name.map { "/index-\($0).sqlite" } ?? "/index.sqlite")
   }
 
   /// Returns the files of all search indexes, those of programs with delegates too.

@@ -1,4 +1,5 @@
 package import JSON
+package import ObjectModel
 
 /// The sources of time and randomness of a store, and a program's own settings.
 ///
@@ -17,8 +18,11 @@ package struct StoreEnvironment: Sendable {
   /// The program's functions for transient attributes, by the names in `computed` of a model.
   package var computedValues: [String: ComputedValue] = [:]
 
-  /// What the program decides about the search index; nil where the model decides alone.
-  package var indexDelegate: IndexDelegate?
+  /// Returns the faults of a model that the store cannot find itself, such as those of `spotlight`.
+  ///
+  /// The store calls this function with models that have no other faults. It refuses to create or
+  /// migrate a store with a model that has faults.
+  package var modelProblems: @Sendable (Model) -> [ModelProblem] = { _ in [] }
 
   /// The limits for saves that write many rows.
   package var bulk = BulkLimits()
@@ -30,6 +34,14 @@ package struct StoreEnvironment: Sendable {
   package init(now: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt32) {
     self.now = now
     self.random = random
+  }
+
+  /// Fails where `modelProblems` returns faults of a model.
+  ///
+  /// - Throws: `modelInvalid`.
+  package func check(_ model: Model) throws(StoreError) {
+    let problems = modelProblems(model)
+    guard problems.isEmpty else { throw StoreError(ModelError(problems: problems), in: model.name) }
   }
 }
 

@@ -22,9 +22,6 @@ enum StoreFile {
     /// The program's functions for transient attributes, by name.
     var computing: [String: ComputedValue] = [:]
 
-    /// What the program decides about the search index.
-    var indexDelegate: IndexDelegate?
-
     /// The names of the program's functions.
     var functions: Set<String> { Set(computing.keys) }
   }

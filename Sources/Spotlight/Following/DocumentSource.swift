@@ -1,7 +1,7 @@
 package import CordialValues
 
 /// What the index stores of an object.
-package struct DocumentContent: Sendable {
+package struct DocumentContent: Sendable, Equatable {
   /// The texts of the entity's `fields`, in their order.
   package let texts: [String?]
   /// The values of the entity's `boosts`, in their order: numbers, and dates in milliseconds since

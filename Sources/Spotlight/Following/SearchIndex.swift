@@ -18,6 +18,16 @@ package import PersistentHistory
 import SQLite
 import Synchronization
 
+/// What a process uses the index of a store for.
+package enum IndexUse: Sendable {
+  /// Many searches: the index keeps the documents in memory.
+  case searches
+  /// Few searches: each search reads all documents from the file.
+  case fewSearches
+  /// Few searches or none: the index reads the log only for a search or an order, not at commits.
+  case onDemand
+}
+
 /// The full-text index of one store.
 ///
 /// `IndexState`, a value, decides when the index reads the log and whom it answers. This class
@@ -30,6 +40,7 @@ package final class SearchIndex: LogFollower {
   let makeSource: @Sendable () throws -> any DocumentSource
   let lease: IndexLease
   let buildMilliseconds: Int
+  private let use: IndexUse
   let documents: DocumentTable
   let vocabulary = Vocabulary()
   private let phraseCounts = PhraseCounts()
@@ -43,8 +54,7 @@ package final class SearchIndex: LogFollower {
   ///   - model: The store's model.
   ///   - delegateVersion: A text that differs from the former one where the source now decides
   ///     differently what is indexed; nil where the model decides alone.
-  ///   - keepsDocuments: Whether the documents are kept in memory for searches. Without them, each
-  ///     search reads all documents from the file.
+  ///   - use: What the process uses the index for.
   ///   - leaseWaitMax: The time without an advance after which the lease is that of a process that
   ///     has stopped, in milliseconds.
   ///   - buildMilliseconds: The time that the build of a new index works before the old index
@@ -56,7 +66,7 @@ package final class SearchIndex: LogFollower {
     path: String,
     model: Model,
     delegateVersion: String? = nil,
-    keepsDocuments: Bool = true,
+    use: IndexUse = .searches,
     leaseWaitMax: Int = 10_000,
     buildMilliseconds: Int = 50,
     processorTime: @escaping @Sendable () -> Int64 = { ThreadTime.microseconds },
@@ -71,7 +81,8 @@ package final class SearchIndex: LogFollower {
     self.whenDamaged = whenDamaged
     self.makeSource = makeSource
     layout = IndexLayout(model, delegateVersion: delegateVersion)
-    documents = DocumentTable(boostCount: layout.boostCount, isKept: keepsDocuments)
+    documents = DocumentTable(boostCount: layout.boostCount, isKept: use == .searches)
+    self.use = use
   }
 
   package var status: IndexStatus { state.withLock { $0.status } }
@@ -112,7 +123,12 @@ package final class SearchIndex: LogFollower {
 
   static let largeBatch = 1000
 
-  package func wake(through commit: Int64) { follow() }
+  /// Whether commits have the index read the log.
+  package var followsCommits: Bool { use != .onDemand }
+
+  package func wake(through commit: Int64) {
+    if followsCommits { follow() }
+  }
 
   /// Starts an attempt to read the log up to its end, or has the present one repeated.
   ///

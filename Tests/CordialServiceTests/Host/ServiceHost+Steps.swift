@@ -161,6 +161,7 @@ extension ServiceHost {
     let clocked = try Service(
       store: store,
       index: index,
+      indexRules: service.indexRules,
       loop: loop,
       limits: Limits(),
       facts: .init(

@@ -1,6 +1,7 @@
 import CordialService
 import Dispatch
 import Foundation
+import Indexing
 import JSONRPC
 import Logging
 import ObjectModel
@@ -87,6 +88,8 @@ final class ServiceHost {
     environment.mergePolicies = options.mergePolicies
     environment.computedValues = options.computedValues
     environment.readersMax = options.readersMax
+    environment.modelProblems = IndexRules.problems
+    let rules = IndexRules()
     let store = try PersistentStore(
       container: container,
       model: try model.map { try ModelDocument.parse(Array($0.utf8).span) },
@@ -96,15 +99,16 @@ final class ServiceHost {
     )
     self.store = store
     // As in `Engine`, the index of a read-only store is in another folder.
-    let path = store.isReadOnly ? folder.path + "/index.sqlite" : container.indexPath(of: nil)
+    let path = store.isReadOnly ? folder.path + "/index.sqlite" : container.indexPath()
     index = SearchIndex(path: path, model: store.model, processorTime: { 0 }) {
-      try StoreDocuments(store: store, layout: IndexLayout(store.model))
+      try StoreDocuments(store, rules)
     }
     var limits = options.limits
     limits.stepMilliseconds = options.stepMilliseconds
     service = try Service(
       store: store,
       index: index,
+      indexRules: rules,
       loop: loop,
       limits: limits,
       facts: .init(name: "cordial", version: "0", process: "cordial 1", clock: { 0 }),

@@ -253,12 +253,3 @@ extension LiveQuery {
     Live(own: self, result: try read(request, reader, to: &out))
   }
 }
-
-extension UInt64 {
-  /// Creates the digest of bytes: the first eight bytes of their SHA-256 digest.
-  ///
-  /// Of 2^32 changes of rows, on average one would not be noticed.
-  init(digestOf bytes: some Collection<UInt8>) {
-    self = ContentDigest(bytes).prefix
-  }
-}

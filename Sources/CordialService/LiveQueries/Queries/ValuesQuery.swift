@@ -55,15 +55,15 @@ final class ValuesQuery: LiveQuery {
     to out: inout UpdateWriter
   ) throws -> Result {
     let snapshot = reader.snapshot
-    var digest = ContentDigest.Stream()
+    var digest = ResultDigest()
     var count = 0
     out.beginList(.rows)
     try snapshot.eachRow(of: plan) { write in
       try out.element { writer in
         let start = writer.bytes.count
         write(&writer)
-        digest.add(Array(writer.bytes[start...]))
-        digest.add([0])
+        digest.add(writer.bytes[start...])
+        digest.add(CollectionOfOne(0))
       }
       count += 1
     }
@@ -77,10 +77,10 @@ final class ValuesQuery: LiveQuery {
     }
     if request.fetch?.total == true {
       let total = try snapshot.countValues(fetch)
-      digest.add(Array("\(total)".utf8))
+      digest.add("\(total)".utf8)
       try out.member(.total) { $0.integer(total) }
     }
-    return Result(digest: digest.prefix, count: count)
+    return Result(digest: digest.value, count: count)
   }
 
   func refresh(_ result: Result, _ change: ResultChange) throws -> RefreshedResult<Result>? {

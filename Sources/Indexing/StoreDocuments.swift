@@ -8,15 +8,23 @@ package import Spotlight
 package final class StoreDocuments: DocumentSource {
   private let store: PersistentStore
   private let reader: StoreReader
+  private let rules: IndexRules
   private let layout: IndexLayout
   /// The maximum number of changes in one batch, apart from those of its last commit.
   private static let changesMax: Int64 = 20_000
   /// The number of objects in a portion when all objects are read.
   private static let portionMax = 1000
 
-  package init(store: PersistentStore, layout: IndexLayout) throws {
+  /// Opens a connection to a store.
+  ///
+  /// - Parameters:
+  ///   - store: The store.
+  ///   - rules: What of the store's objects is indexed.
+  /// - Throws: `StoreError` where the store cannot be read.
+  package init(_ store: PersistentStore, _ rules: IndexRules) throws {
     self.store = store
-    self.layout = layout
+    self.rules = rules
+    layout = IndexLayout(store.model)
     reader = try store.makeReader()
   }
 
@@ -54,7 +62,7 @@ package final class StoreDocuments: DocumentSource {
     let through = try snapshot.log.commit(after: from, changesMax: Self.changesMax)
     guard let (set, spans) = try snapshot.log.changesWithSpans(from: from, through: through)
     else { return nil }
-    let indexed = try IndexedTexts(snapshot)
+    let indexed = try IndexedTexts(snapshot, rules)
     guard let concerned = try indexed.concerned(by: set, spans: spans, since: position)
     else { return nil }
     var documents: [IndexedDocument] = []
@@ -69,7 +77,7 @@ package final class StoreDocuments: DocumentSource {
         documents.append(
           IndexedDocument(
             key: key,
-            content: content[key.object].map { DocumentContent($0) },
+            content: content[key.object],
             isNew: change?.kind == .insert || isGone,
             commits: concerned.objects[key] ?? through...through
           )
@@ -88,7 +96,7 @@ package final class StoreDocuments: DocumentSource {
 
   package func eachObject(_ body: ([IndexedDocument]) throws -> Void) throws -> StoreToken {
     try reader.snapshot(hidingUnsealed: true) { snapshot in
-      let indexed = try IndexedTexts(snapshot)
+      let indexed = try IndexedTexts(snapshot, rules)
       let commit = snapshot.head.number
       for number in indexed.entities {
         let entity = snapshot.model.entity(number)
@@ -103,7 +111,7 @@ package final class StoreDocuments: DocumentSource {
             objects.map { object in
               IndexedDocument(
                 key: ObjectKey(entity: number, object: object),
-                content: content[object].map { DocumentContent($0) },
+                content: content[object],
                 isNew: true,
                 commits: commit...commit
               )
@@ -114,12 +122,5 @@ package final class StoreDocuments: DocumentSource {
       }
       return snapshot.token
     }
-  }
-}
-
-extension DocumentContent {
-  /// Creates what the index stores of an object from what the store has of it.
-  init(_ content: IndexedContent) {
-    self.init(texts: content.texts, boosts: content.boosts, domain: content.domain)
   }
 }

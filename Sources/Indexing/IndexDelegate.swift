@@ -1,22 +1,6 @@
 package import CordialValues
 package import JSON
-
-/// What a search index has of one object.
-package struct IndexedContent: Sendable, Equatable {
-  /// The texts, in the order of the entity's `fields`; nil for a missing text.
-  package let texts: [String?]
-  /// The values of the entity's `boosts`, in their order: numbers, and dates in milliseconds since
-  /// 1970; nil for a missing value.
-  package let boosts: [Double?]
-  /// The domain of the object; nil for none.
-  package let domain: String?
-
-  package init(texts: [String?], boosts: [Double?], domain: String? = nil) {
-    self.texts = texts
-    self.boosts = boosts
-    self.domain = domain
-  }
-}
+package import Spotlight
 
 /// An object of which a program decides what the search index has.
 package struct IndexCandidate: Sendable {
@@ -28,7 +12,7 @@ package struct IndexCandidate: Sendable {
   /// The names of the indexed texts, in the order of those of `content`.
   package let fields: [String]
   /// What the index has of the object by the model.
-  package let content: IndexedContent
+  package let content: DocumentContent
 }
 
 /// What a program decides about the search index, in place of the model.
@@ -41,12 +25,12 @@ package struct IndexDelegate: Sendable {
   /// an object that is not indexed.
   ///
   /// It runs on several threads, and its result must depend on the object alone.
-  package let content: @Sendable (IndexCandidate) throws -> IndexedContent?
+  package let content: @Sendable (IndexCandidate) throws -> DocumentContent?
 
   package init(
     name: String,
     version: String,
-    content: @escaping @Sendable (IndexCandidate) throws -> IndexedContent?
+    content: @escaping @Sendable (IndexCandidate) throws -> DocumentContent?
   ) {
     self.name = name
     self.version = version

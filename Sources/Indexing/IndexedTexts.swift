@@ -1,66 +1,15 @@
 package import CordialValues
 import JSON
-package import ObjectModel
+import ObjectModel
 package import PersistentHistory
+package import PersistentStore
+package import Spotlight
 
-/// What a search index has of a store's objects, by the `spotlight` of their entities.
+/// What a search index has of a store's objects, in one snapshot of the store.
 package struct IndexedTexts {
-  /// What is indexed of one concrete entity.
-  struct Content {
-    let entity: EntityDescription
-    /// The names of the indexed attributes, and of those whose values change scores.
-    let attributes: [String]
-    let boosts: [String]
-    /// A fetch of the values at key paths: the keywords, then the domain; nil without both.
-    let paths: FetchPlan?
-    let hasDomain: Bool
-    /// The names of the indexed texts.
-    let fields: [String]
-    /// The form of an object for the program's delegate; nil without one.
-    let whole: FetchPlan?
-    /// A fetch of the objects that are not indexed; nil where all are.
-    let exclusion: FetchPlan?
-    /// The properties of an object on which its texts depend.
-    var reads: Set<String> = []
-    /// The properties of related objects on which they depend.
-    var related: [(path: [RelatedReads.Step], properties: [Int: Set<String>])] = []
-
-    init(
-      _ entity: EntityDescription,
-      _ spotlight: SpotlightDescription,
-      _ snapshot: StoreSnapshot
-    )
-      throws(StoreError)
-    {
-      self.entity = entity
-      attributes = spotlight.weights.map(\.name)
-      boosts = spotlight.boosts.map(\.attribute)
-      do {
-        hasDomain = spotlight.domain != nil
-        fields = spotlight.fields
-        whole =
-          snapshot.reader.facts.indexDelegate == nil ? nil : try snapshot.plan(of: entity)
-        paths = try IndexedTexts.request(spotlight.paths, of: entity).map(snapshot.plan)
-        exclusion = try spotlight.exclude.map { predicate in
-          try snapshot.plan(IndexedTexts.request(predicate, of: entity))
-        }
-      } catch {
-        throw StoreError(any: error)
-      }
-      // A delegate may read every property of the object.
-      reads = whole == nil ? Set(attributes + boosts) : [ChangeSet.everyProperty]
-      for plan in [paths, exclusion].compactMap(\.self) {
-        reads.formUnion(plan.membership)
-        reads.formUnion(plan.valueNames.keys)
-        for (path, properties) in plan.relatedReads.paths {
-          related.append((path.steps, properties))
-        }
-      }
-    }
-  }
-
-  /// The content of each indexed concrete entity, by number.
-  private let contents: [Int: Content]
+  /// What is indexed of each concrete entity, by its number.
+  private let entityRules: [Int: EntityRules]
+  private let delegate: IndexDelegate?
   private let snapshot: StoreSnapshot
 
   /// The maximum number of objects that changes of related objects concern.
@@ -68,25 +17,18 @@ package struct IndexedTexts {
 
   /// Prepares to read the texts of a snapshot.
   ///
-  /// - Parameter snapshot: The snapshot.
+  /// - Parameters:
+  ///   - snapshot: The snapshot.
+  ///   - rules: What of an object is indexed, in the store of the snapshot.
   /// - Throws: `StoreError` for a predicate that the store cannot evaluate.
-  package init(_ snapshot: StoreSnapshot) throws(StoreError) {
+  package init(_ snapshot: StoreSnapshot, _ rules: IndexRules) throws(StoreError) {
     self.snapshot = snapshot
-    if let known = snapshot.reader.indexedContents[snapshot.mayDangle] {
-      contents = known
-      return
-    }
-    var contents: [Int: Content] = [:]
-    for entity in snapshot.model.entities where !entity.isAbstract {
-      guard let spotlight = entity.spotlight else { continue }
-      contents[entity.number] = try Content(entity, spotlight, snapshot)
-    }
-    self.contents = contents
-    snapshot.reader.indexedContents[snapshot.mayDangle] = contents
+    delegate = rules.delegate
+    entityRules = try rules.entities(snapshot)
   }
 
   /// The numbers of the entities whose objects are indexed, ascending.
-  package var entities: [Int] { contents.keys.sorted() }
+  package var entities: [Int] { entityRules.keys.sorted() }
 
   /// Returns the content of those of some objects that exist and are to be indexed.
   ///
@@ -103,44 +45,42 @@ package struct IndexedTexts {
     _ objects: [Int64],
     of entity: Int,
     withExcluded: Bool = false
-  ) throws -> [Int64: IndexedContent] {
-    guard let content = contents[entity] else { return [:] }
-    let exclusion = withExcluded ? nil : content.exclusion
+  ) throws -> [Int64: DocumentContent] {
+    guard let rules = entityRules[entity] else { return [:] }
+    let exclusion = withExcluded ? nil : rules.exclusion
     let excluded = try exclusion.map { try snapshot.matching(objects, $0) } ?? []
-    var all: [Int64: IndexedContent] = [:]
+    var all: [Int64: DocumentContent] = [:]
     for object in objects where !excluded.contains(object) {
       let key = ObjectKey(entity: entity, object: object)
-      guard let own = try snapshot.texts(key, content.attributes) else { continue }
-      var paths = try content.paths.map { try values(of: object, $0) } ?? []
-      let domain = content.hasDomain ? paths.popLast() ?? nil : nil
-      let declared = IndexedContent(
+      guard let own = try snapshot.texts(key, rules.attributes) else { continue }
+      var paths = try rules.paths.map { try values(of: object, $0) } ?? []
+      let domain = rules.hasDomain ? paths.popLast() ?? nil : nil
+      let declared = DocumentContent(
         texts: own + paths,
-        boosts: try values(content.boosts, of: key),
+        boosts: try values(rules.boosts, of: key),
         domain: domain
       )
       all[object] =
-        try decided(declared, content, object) ?? (withExcluded ? declared : nil)
+        try decided(declared, rules, object) ?? (withExcluded ? declared : nil)
     }
     return all
   }
 
   /// Returns the content of an object for which the program's delegate decides, if there is one.
   private func decided(
-    _ declared: IndexedContent,
-    _ content: Content,
+    _ declared: DocumentContent,
+    _ rules: EntityRules,
     _ object: Int64
-  ) throws -> IndexedContent? {
-    guard let whole = content.whole, let delegate = snapshot.reader.facts.indexDelegate else {
-      return declared
-    }
+  ) throws -> DocumentContent? {
+    guard let whole = rules.whole, let delegate else { return declared }
     var writer = JSONWriter()
-    let key = ObjectKey(entity: content.entity.number, object: object)
+    let key = ObjectKey(entity: rules.entity.number, object: object)
     guard try snapshot.write(object, as: whole, to: &writer) else { return nil }
     let candidate = IndexCandidate(
-      entity: content.entity.name,
+      entity: rules.entity.name,
       id: try snapshot.wrappedID(key),
       values: try JSONParser.parse(writer.bytes.span)["values"] ?? .object([]),
-      fields: content.fields,
+      fields: rules.fields,
       content: declared
     )
     return try delegate.content(candidate)
@@ -152,7 +92,7 @@ package struct IndexedTexts {
   /// - Returns: The reason, or nil for an object that is indexed.
   /// - Throws: `SQLiteError`, and the errors of the delegate.
   package func exclusion(of key: ObjectKey) throws -> IndexExclusion? {
-    if let exclusion = contents[key.entity]?.exclusion,
+    if let exclusion = entityRules[key.entity]?.exclusion,
       try snapshot.matching([key.object], exclusion).contains(key.object)
     {
       return .exclude
@@ -215,14 +155,14 @@ package struct IndexedTexts {
   ) throws -> Concerned? {
     var concerned = Concerned()
     for (key, span) in spans {
-      guard let content = contents[key.entity] else { continue }
+      guard let rules = entityRules[key.entity] else { continue }
       // An object that was inserted and deleted again has no change.
-      if changes.changes[key].map({ Self.touches($0, content.reads) }) ?? true {
+      if changes.changes[key].map({ Self.touches($0, rules.reads) }) ?? true {
         concerned.objects[key] = span
       }
     }
-    for content in contents.values {
-      guard try add(content, changes, spans, position, to: &concerned) else { return nil }
+    for rules in entityRules.values {
+      guard try add(rules, changes, spans, position, to: &concerned) else { return nil }
     }
     return concerned
   }
@@ -230,14 +170,14 @@ package struct IndexedTexts {
   /// Adds the objects of an entity that changes of related objects concern, and returns whether
   /// they are few enough.
   private func add(
-    _ content: Content,
+    _ rules: EntityRules,
     _ changes: ChangeSet,
     _ spans: [ObjectKey: ClosedRange<Int64>],
     _ position: LogPosition,
     to concerned: inout Concerned
   ) throws -> Bool {
     var (found, commits): (Set<ObjectKey>, ClosedRange<Int64>?) = ([], nil)
-    for (path, properties) in content.related {
+    for (path, properties) in rules.related {
       let reached = spans.filter { key, _ in
         guard let read = properties[key.entity] else { return false }
         return changes.changes[key].map { Self.touches($0, read) } ?? true
@@ -253,18 +193,18 @@ package struct IndexedTexts {
       )
       guard let origins else { return false }
       for object in origins {
-        let key = snapshot.model.key(content.entity.number, object)
-        if key.entity == content.entity.number { found.insert(key) }
+        let key = snapshot.model.key(rules.entity.number, object)
+        if key.entity == rules.entity.number { found.insert(key) }
       }
     }
     guard let commits else { return true }
     // The objects are related as in the snapshot, which may be of a later commit.
     let last = changes.through < snapshot.head.number ? snapshot.head.number : commits.upperBound
     if commits.lowerBound < last {
-      concerned.entities[content.entity.number] = commits.lowerBound..<last
+      concerned.entities[rules.entity.number] = commits.lowerBound..<last
     }
     // An object that changed itself may have been related to the changed ones before.
-    found.formUnion(concerned.objects.keys.filter { $0.entity == content.entity.number })
+    found.formUnion(concerned.objects.keys.filter { $0.entity == rules.entity.number })
     for key in found {
       concerned.objects[key] = concerned.objects[key]?.union(commits) ?? commits
     }
@@ -275,62 +215,6 @@ package struct IndexedTexts {
     change.kind != .update || properties.contains(ChangeSet.everyProperty)
       || change.properties.contains(ChangeSet.everyProperty)
       || !change.properties.isDisjoint(with: properties)
-  }
-
-  /// Returns a fetch of the values at key paths, or nil without any.
-  private static func request(
-    _ paths: [String],
-    of entity: EntityDescription
-  ) -> FetchRequest? {
-    guard !paths.isEmpty else { return nil }
-    return FetchRequest(
-      entity: entity.name,
-      select: paths.enumerated().map { .init(name: "k\($0.offset)", path: $0.element) },
-      subentities: false
-    )
-  }
-
-  private static func request(_ predicate: String, of entity: EntityDescription) -> FetchRequest {
-    FetchRequest(entity: entity.name, predicate: predicate, subentities: false)
-  }
-
-  /// Returns the faults of the predicates and key paths of a model's `spotlight`.
-  ///
-  /// - Parameter model: A model without other faults.
-  /// - Returns: The faults, each with its path in the file.
-  package static func problems(of model: Model) -> [ModelProblem] {
-    model.entities.flatMap { entity -> [ModelProblem] in
-      guard let spotlight = entity.spotlight else { return [] }
-      let fetches = [
-        ("keywords", request(spotlight.keywords, of: entity)),
-        ("domain", request([spotlight.domain].compactMap(\.self), of: entity)),
-        ("exclude", spotlight.exclude.map { request($0, of: entity) }),
-      ]
-      return fetches.compactMap { member, request in
-        guard let message = request.flatMap({ objection(to: $0, model) }) else { return nil }
-        return ModelProblem(path: "\(entity.name).spotlight.\(member)", message: message)
-      }
-    }
-  }
-
-  /// Returns why the index cannot depend on a fetch, or nil if it can.
-  private static func objection(to request: FetchRequest, _ model: Model) -> String? {
-    let plan: FetchPlan
-    do throws(StoreError) {
-      plan = try FetchCompiler.plan(request, model: model, mayDangle: true)
-    } catch {
-      return error.message
-    }
-    guard !plan.isVolatile, plan.relatedReads.elsewhere.isEmpty else {
-      return "The predicate has to depend on the object and on related objects alone, "
-        + "neither on the time nor on chance"
-    }
-    // A pattern that takes too long for one object would stop the index at its commit.
-    guard !plan.matchSQL.contains("cordial_matches(") else {
-      return "The predicate must not use MATCHES, which may take too long for one object; "
-        + "use LIKE, BEGINSWITH, ENDSWITH or CONTAINS"
-    }
-    return nil
   }
 }
 
