@@ -36,6 +36,7 @@ let package = Package(
         "CordialValues", "JSON", "CDigest", "CGMP", "CUnicode", "Interruptions",
       ]
     ),
+    .module("ModelTools", uses: ["ObjectModel", "CordialValues", "JSON"]),
 
     // MARK: C: what Swift cannot see.
 
@@ -155,11 +156,27 @@ let package = Package(
       uses: ["Cordial", "CordialProtocol", "CordialValues", "JSON", "ObjectModel", "SQLite"]
     ),
     .module(
-      "CordialEmbedded",
-      designs: ["DESIGN.md"],
+      "Engine",
       uses: [
         "Cordial", "CordialProtocol", "CordialService", "JSON", "JSONRPC", "ObjectModel",
-        "ProtocolSchemas", "PersistentStore", "Spotlight", "Indexing", "Transport", "XcodeModel",
+        "ProtocolSchemas", "PersistentHistory", "PersistentStore", "Spotlight", "Indexing",
+        "Transport", "XcodeModel", .product(name: "Logging", package: "swift-log"),
+      ]
+    ),
+    .module(
+      "Mocks",
+      designs: ["DESIGN.md"],
+      uses: [
+        "Engine", "Cordial", "CordialProtocol", "CordialService", "CordialValues", "JSON",
+        "JSONRPC", "ObjectModel", "ProtocolSchemas", "PersistentStore", "Transport",
+        .product(name: "Logging", package: "swift-log"),
+      ]
+    ),
+    .module(
+      "CordialEmbedded",
+      uses: [
+        "Engine", "Cordial", "CordialService", "CordialValues", "JSON", "JSONRPC", "ObjectModel",
+        "PersistentStore", "Spotlight", "Indexing", "Transport",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ]
@@ -167,9 +184,9 @@ let package = Package(
     .executableTarget(
       name: "CordialCLI",
       dependencies: [
-        "Cordial", "CordialEmbedded", "CordialService", "CordialProtocol", "JSON", "JSONRPC",
-        "LiveTable", "ObjectModel", "PersistentStore", "Porting", "ProtocolSchemas", "Transport",
-        "XcodeModel",
+        "Cordial", "Engine", "Mocks", "CordialService", "CordialProtocol", "JSON", "JSONRPC",
+        "LiveTable", "ModelTools", "ObjectModel", "PersistentStore", "Porting", "ProtocolSchemas",
+        "Transport", "XcodeModel",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -203,6 +220,7 @@ let package = Package(
       "ObjectModelTests",
       uses: ["ObjectModel", "CUnicode", "CordialValues", "Interruptions", "JSON", "TestSeeds"]
     ),
+    .tests("ModelToolsTests", uses: ["ModelTools", "ObjectModel", "JSON"]),
     .tests(
       "XcodeModelTests",
       uses: ["XcodeModel", "ObjectModel", "CordialValues", "JSON", "TestSeeds", "TestStores"]
@@ -213,7 +231,7 @@ let package = Package(
       name: "TestStores",
       dependencies: [
         "CordialService", "PersistentStore", "PersistentHistory", "ObjectModel", "CordialValues",
-        "JSON", "CSQLite",
+        "JSON", "CSQLite", "Transport",
       ],
       path: "Tests/TestStores",
       swiftSettings: .strict
@@ -229,7 +247,7 @@ let package = Package(
       "PersistentStoreTests",
       uses: [
         "PersistentStore", "PersistentHistory", "StoreLayout", "ObjectModel", "CordialValues",
-        "Interruptions", "JSON", "Porting", "Cordial", "CordialEmbedded",
+        "Interruptions", "JSON", "Porting", "Cordial", "Engine",
         "TestSeeds", "TestStores", .product(name: "Logging", package: "swift-log"),
       ]
     ),
@@ -253,16 +271,30 @@ let package = Package(
     .tests(
       "PortingTests",
       uses: [
-        "Porting", "Cordial", "CordialProtocol", "CordialEmbedded", "PersistentStore",
+        "Porting", "Cordial", "CordialProtocol", "Engine", "PersistentStore",
         "ObjectModel", "JSON",
         "TestSeeds", "TestStores", .product(name: "Logging", package: "swift-log"),
       ]
     ),
     .tests(
+      "EngineTests",
+      uses: [
+        "Engine", "Cordial", "CordialService", "CordialValues", "JSON", "JSONRPC", "ObjectModel",
+        "PersistentHistory", "PersistentStore", "TestStores", "Transport",
+        .product(name: "Logging", package: "swift-log"),
+      ]
+    ),
+    .tests(
+      "MocksTests",
+      uses: [
+        "Mocks", "Engine", "CordialService", "JSON", "JSONRPC", "PersistentStore", "TestStores",
+        "Transport", .product(name: "Logging", package: "swift-log"),
+      ]
+    ),
+    .tests(
       "CordialEmbeddedTests",
       uses: [
-        "Cordial", "CordialEmbedded", "CordialService", "CordialValues", "JSON", "JSONRPC",
-        "ObjectModel", "PersistentStore", "TestStores", "Transport",
+        "Cordial", "CordialEmbedded", "CordialValues", "TestStores",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ]
@@ -274,7 +306,7 @@ let package = Package(
     .tests(
       "CordialTests",
       uses: [
-        "Cordial", "CordialProtocol", "CordialEmbedded", "CordialValues", "JSON", "ObjectModel",
+        "Cordial", "CordialProtocol", "Engine", "CordialValues", "JSON", "ObjectModel",
         "PersistentStore",
         "TestSeeds", "TestStores", .product(name: "Logging", package: "swift-log"),
       ]

@@ -1,6 +1,7 @@
-import CordialEmbedded
 import CordialService
+import Engine
 import JSONRPC
+import Mocks
 import ServiceLifecycle
 import Synchronization
 import Transport

@@ -1,6 +1,6 @@
 import Cordial
-import CordialEmbedded
 import CordialProtocol
+import Engine
 import PersistentStore
 import Porting
 

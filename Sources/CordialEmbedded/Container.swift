@@ -1,5 +1,14 @@
+// CordialEmbedded: the service inside a program, as the public API of the engine.
+//
+// Must not know: mocks, arguments.
+//
+// What always holds:
+// 1. A container closes everything that it opened in the reverse order.
+// 2. A follower of the program is told each commit once, also across restarts.
+
 public import Cordial
 import CordialService
+import Engine
 import Glibc
 import Indexing
 import JSON
@@ -9,7 +18,6 @@ import ObjectModel
 import PersistentStore
 import Synchronization
 import Transport
-import XcodeModel
 
 /// The model of a container: the text or the path of a model file, or the path of an Xcode model.
 public struct ModelSource: Sendable {
@@ -352,28 +360,17 @@ extension ModelSource {
         throw ContainerError(message: error.message)
       }
     case .path(let path):
-      let document = try ModelSource.document(path)
+      let document: JSONValue
+      do throws(StoreError) {
+        document = try ModelDocument.read(at: path)
+      } catch {
+        throw ContainerError(error)
+      }
       do throws(ModelError) {
         return try ModelDocument.model(from: document)
       } catch {
         throw ContainerError(message: "\(path): \(error.message)")
       }
-    }
-  }
-
-  /// Reads a model file or an Xcode model.
-  static func document(_ path: String) throws(ContainerError) -> JSONValue {
-    guard XcodeModel.isModel(path) else {
-      do throws(StoreError) {
-        return try StoreContainer.readDocument(at: path)
-      } catch {
-        throw ContainerError(error)
-      }
-    }
-    do throws(XcodeModel.Failure) {
-      return try XcodeModel(path: path).document
-    } catch {
-      throw ContainerError(message: error.message)
     }
   }
 }

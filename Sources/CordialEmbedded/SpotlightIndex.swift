@@ -1,5 +1,6 @@
 public import Cordial
 import CordialValues
+import Engine
 import PersistentStore
 import Spotlight
 

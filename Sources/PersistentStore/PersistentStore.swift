@@ -28,6 +28,8 @@ package final class PersistentStore: Sendable {
   package let mismatch: StoreError?
   private let facts: StoreFile.Facts
   let environment: StoreEnvironment
+  private let extensions: StoreExtensions
+  private let tuning: StoreTuning
   /// Opens a read connection to the files that the writer has opened.
   private let openReader: @Sendable () throws -> StoreReader
   /// The files that this process opened; nil where it takes no locks.
@@ -63,6 +65,8 @@ package final class PersistentStore: Sendable {
   ///     migrates through the versions after it.
   ///   - mode: Whether the store is opened for writing, for reading only, or in memory.
   ///   - environment: The sources of time and randomness.
+  ///   - extensions: What the program adds to the store.
+  ///   - tuning: The numbers that make the store fast for one use.
   ///   - allowsModelMismatch: Whether a store that cannot have the model is opened unchanged, for
   ///     reading.
   ///   - migrating: Called before each step of a migration.
@@ -73,11 +77,15 @@ package final class PersistentStore: Sendable {
     earlier: () throws -> [Model] = { [] },
     mode: StoreContainer.Mode,
     environment: StoreEnvironment,
+    extensions: StoreExtensions = StoreExtensions(),
+    tuning: StoreTuning = StoreTuning(),
     allowsModelMismatch: Bool = false,
     migrating: (MigrationProgress) -> Void = { _ in }
   ) throws(StoreError) {
     self.container = container
     self.environment = environment
+    self.extensions = extensions
+    self.tuning = tuning
     removesFolder = mode == .inMemory
     let isFrozen = container.hasStore && container.isOnReadOnlyFileSystem
     readOnlyReason = isFrozen ? Self.readOnlyReason(container) : nil
@@ -86,7 +94,7 @@ package final class PersistentStore: Sendable {
       if let obstacle = container.obstacle { throw obstacle }
       if !container.hasStore, model == nil || mode == .readOnly { throw Self.missing(container) }
       if let model, mode != .readOnly {
-        try environment.check(model)
+        try extensions.check(model)
         try container.prepare()
         let isCreated = try StoreFile.create(
           at: container.storePath,
@@ -110,7 +118,7 @@ package final class PersistentStore: Sendable {
       isReadOnly = mode == .readOnly || mismatch != nil
       // A writer computes the sort keys anew, before any reader opens the file.
       if !isReadOnly { facts.hasCurrentTexts = true }
-      facts.computing = environment.computedValues
+      facts.computing = extensions.computedValues
       self.facts = facts
       self.mismatch = mismatch
       let (sorts, indexes) = (unindexedSorts, usedIndexes)
@@ -135,7 +143,9 @@ package final class PersistentStore: Sendable {
         let writer = try StoreWriter(
           path: container.storePath,
           facts: facts,
-          environment: environment
+          environment: environment,
+          mergePolicies: extensions.mergePolicies,
+          bulk: tuning.bulk
         )
         opened = writer.opened
         self.writer = WriterQueue(writer)
@@ -150,12 +160,12 @@ package final class PersistentStore: Sendable {
       // Where the files are removed later, connections that are open still read them.
       readers = ReaderPool(
         first: try first ?? openReader(),
-        readersMax: environment.readersMax,
+        readersMax: tuning.readersMax,
         readersKept: Self.readersKept,
         open: openReader
       )
       pastReaders = ReaderPool(
-        readersMax: max(1, environment.readersMax / Self.readersToPastReader),
+        readersMax: max(1, tuning.readersMax / Self.readersToPastReader),
         readersKept: 1,
         open: openReader
       )
@@ -192,11 +202,11 @@ package final class PersistentStore: Sendable {
   package var identifier: String { facts.identifier }
   package var generation: UInt32 { facts.generation }
   /// The maximum number of connections for reads, besides the event loop's own.
-  package var readersMax: Int { environment.readersMax }
+  package var readersMax: Int { tuning.readersMax }
   /// Returns the current time, in milliseconds since 1970.
   package func now() -> Int64 { environment.now() }
   /// The names of the program's own merge policies.
-  package var mergePolicies: Set<String> { Set(environment.mergePolicies.keys) }
+  package var mergePolicies: Set<String> { Set(extensions.mergePolicies.keys) }
 
   /// Has this process survive that another program shortens a file that SQLite has mapped.
   ///

@@ -17,6 +17,8 @@ final class StoreWriter {
   let path: String
   let opened: OpenedFiles
   let environment: StoreEnvironment
+  private let mergePolicies: [String: MergeDecision]
+  private let bulk: BulkLimits
   private let log: HistoryLog
   let commits: CommitTable
   let history: HistoryWriter
@@ -56,7 +58,13 @@ final class StoreWriter {
     }
   }
 
-  init(path: String, facts: StoreFile.Facts, environment: StoreEnvironment) throws {
+  init(
+    path: String,
+    facts: StoreFile.Facts,
+    environment: StoreEnvironment,
+    mergePolicies: [String: MergeDecision],
+    bulk: BulkLimits
+  ) throws {
     self.facts = facts
     self.path = path
     let model = facts.model
@@ -68,6 +76,8 @@ final class StoreWriter {
       }.map(\.name)
     )
     self.environment = environment
+    self.mergePolicies = mergePolicies
+    self.bulk = bulk
     let queue = try StoreConnection.open(path, .writer)
     self.queue = queue
     writeAheadLog = try queue.use { WriteAheadLog($0) }
@@ -89,7 +99,7 @@ final class StoreWriter {
         db,
         history.triggers,
         SaveLayout(model),
-        rowsAtOnceMax: environment.bulk.rowsAtOnceMax
+        rowsAtOnceMax: bulk.rowsAtOnceMax
       )
       return (
         log, try CommitTable(db, generation: facts.generation), history,
@@ -301,7 +311,8 @@ final class StoreWriter {
       commits: commits,
       triggers: history.triggers,
       facts: facts,
-      environment: environment
+      mergePolicies: mergePolicies,
+      bulk: bulk
     )
     if let revert = request.revert {
       // Rows that an external client left invalid, such as dangling link rows, may become valid

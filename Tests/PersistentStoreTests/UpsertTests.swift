@@ -137,8 +137,8 @@ private let lands = """
 @Suite struct `A merge policy of the program's own` {
   // Evidence: P-123
   @Test func `decides each property that others changed`() async throws {
-    var environment = TestStore.environment()
-    environment.mergePolicies["greater"] = { conflict in
+    var extensions = StoreExtensions()
+    extensions.mergePolicies["greater"] = { conflict in
       guard let store = conflict.store.integer else { return .base }
       guard let client = conflict.client?.integer else { return .store }
       return store == client ? .store : .value(.integer(max(store, client) + 100))
@@ -148,7 +148,8 @@ private let lands = """
       container: StoreContainer(path: folder.path),
       model: try ModelDocument.parse(Array(lands.utf8).span),
       mode: .readWrite,
-      environment: environment
+      environment: TestStore.environment(),
+      extensions: extensions
     )
     defer { store.close() }
     func save(_ text: String) async throws -> JSONValue {

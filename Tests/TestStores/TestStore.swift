@@ -37,15 +37,16 @@ package final class TestStore {
     bulk: BulkLimits = BulkLimits(),
     start: Int64 = 1_700_000_000_000
   ) throws {
-    var environment = Self.environment(start: start)
-    environment.bulk = bulk
+    var tuning = StoreTuning()
+    tuning.bulk = bulk
     let folder = try folder ?? TestFolder()
     self.folder = folder
     store = try PersistentStore(
       container: StoreContainer(path: folder.path),
       model: try model.map { try ModelDocument.parse(Array($0.utf8).span) },
       mode: mode,
-      environment: environment
+      environment: Self.environment(start: start),
+      tuning: tuning
     )
   }
 

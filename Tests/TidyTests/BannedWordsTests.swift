@@ -97,7 +97,7 @@ struct BannedWord: Sendable, CustomTestStringConvertible {
       "A transaction needs a UUID that no other client has; the program hands in nothing for it."
     ),
     (
-      ".random", "Sources/CordialEmbedded/SystemFacts.swift",
+      ".random", "Sources/Engine/SystemFacts.swift",
       "Here chance comes in; everybody below is handed it."
     ),
     (

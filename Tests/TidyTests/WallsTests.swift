@@ -14,6 +14,7 @@ enum Walls {
     "ObjectModel": [
       "CDigest", "CGMP", "CordialValues", "JSON", "CUnicode", "Interruptions", "Synchronization",
     ],
+    "ModelTools": ["CordialValues", "JSON", "ObjectModel"],
     "SQLite": [
       "CSQLite", "Interruptions", "Glibc", "Synchronization",
     ],
@@ -51,11 +52,19 @@ enum Walls {
       "Synchronization",
     ],
     "CordialFoundation": ["Cordial", "CordialValues", "Foundation"],
+    "Engine": [
+      "Cordial", "CordialProtocol", "CordialService", "JSON", "JSONRPC", "ObjectModel",
+      "PersistentHistory", "PersistentStore", "ProtocolSchemas", "Spotlight", "Indexing",
+      "Transport", "XcodeModel", "Logging", "Synchronization", "Glibc",
+    ],
+    "Mocks": [
+      "Engine", "Cordial", "CordialProtocol", "CordialService", "CordialValues", "JSON", "JSONRPC",
+      "ObjectModel", "PersistentStore", "ProtocolSchemas", "Transport", "Logging",
+      "Synchronization", "Glibc",
+    ],
     "CordialEmbedded": [
-      "Cordial", "CordialProtocol", "CordialService", "CordialValues", "JSON", "JSONRPC",
-      "ObjectModel", "PersistentStore", "ProtocolSchemas", "Spotlight", "Indexing", "Transport",
-      "XcodeModel",
-      "Logging",
+      "Engine", "Cordial", "CordialService", "CordialValues", "JSON", "JSONRPC", "ObjectModel",
+      "PersistentStore", "Spotlight", "Indexing", "Transport", "Logging",
       "ServiceLifecycle", "Synchronization", "Glibc",
     ],
     "Porting": [
@@ -63,8 +72,8 @@ enum Walls {
     ],
     "LiveTable": ["CordialProtocol", "JSON"],
     "CordialCLI": [
-      "Cordial", "CordialEmbedded", "CordialService", "CordialProtocol", "JSON", "JSONRPC",
-      "LiveTable", "ObjectModel", "PersistentStore", "Porting", "ProtocolSchemas",
+      "Cordial", "Engine", "Mocks", "CordialService", "CordialProtocol", "JSON", "JSONRPC",
+      "LiveTable", "ModelTools", "ObjectModel", "PersistentStore", "Porting", "ProtocolSchemas",
       "Synchronization", "Transport",
       "XcodeModel",
       "ArgumentParser", "Logging",

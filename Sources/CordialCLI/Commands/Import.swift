@@ -1,7 +1,7 @@
 import ArgumentParser
 import Cordial
-import CordialEmbedded
 import CordialProtocol
+import Engine
 import ObjectModel
 import PersistentStore
 import Porting

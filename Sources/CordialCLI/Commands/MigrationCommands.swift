@@ -1,5 +1,5 @@
 import ArgumentParser
-import CordialEmbedded
+import Engine
 import JSON
 import ObjectModel
 import PersistentStore
@@ -75,7 +75,7 @@ struct MigrateStore: AsyncParsableCommand {
     guard container.hasStore else { throw InputError(message: "\(store) is not a store") }
     let current = try ModelFile.read(model)
     // Before a program makes objects for it.
-    try StoreEnvironment.system.check(current)
+    try StoreExtensions.standard.check(current)
     if let program { return try await migrate(container, to: current, with: program) }
     if dryRun { return try printPlan(container, try ModelFile.earlier(model) + [current]) }
     let opened = try PersistentStore(
@@ -83,7 +83,8 @@ struct MigrateStore: AsyncParsableCommand {
       model: current,
       earlier: { try ModelFile.earlier(model) },
       mode: .readWrite,
-      environment: .system
+      environment: .system,
+      extensions: .standard
     ) { Self.report($0) }
     opened.close()
     Terminal.note("\(store) has model \(current.name) \(current.version)\n")
@@ -130,7 +131,8 @@ struct MigrateStore: AsyncParsableCommand {
       container: container,
       model: model,
       mode: .readWrite,
-      environment: .system
+      environment: .system,
+      extensions: .standard
     ).close()
     Terminal.note("\(store) has model \(model.name) \(model.version)\n")
   }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CordialService
 import JSON
+import ModelTools
 import ObjectModel
 import PersistentStore
 import XcodeModel

@@ -1,8 +1,8 @@
 import ArgumentParser
 import Cordial
-import CordialEmbedded
 import CordialProtocol
 import CordialService
+import Engine
 import JSON
 import PersistentStore
 import ProtocolSchemas

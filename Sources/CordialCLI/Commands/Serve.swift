@@ -1,10 +1,11 @@
 import ArgumentParser
-import CordialEmbedded
 import CordialService
 import Dispatch
+import Engine
 import Glibc
 import JSONRPC
 import Logging
+import Mocks
 import ObjectModel
 import PersistentStore
 import ServiceLifecycle
@@ -240,7 +241,7 @@ struct Serve: AsyncParsableCommand {
       isSocket: socket != nil,
       limits: limits,
       budget: budget,
-      recorder: recorder
+      makeObserver: recorder.map { recorder in { @Sendable in recorder.connect() } }
     )
   }
 

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Cordial
-import CordialEmbedded
 import CordialProtocol
 import JSON
 

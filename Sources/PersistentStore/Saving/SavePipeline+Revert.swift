@@ -43,7 +43,7 @@ extension SavePipeline {
     var conflicts: [SaveConflict] = []
     var written = WrittenObjects()
     // All groups share one writer, because an undo is one save and increments each version once.
-    var writer = SaveWriter(tables, db, environment.bulk, labels: SaveLabels())
+    var writer = SaveWriter(tables, db, bulk, labels: SaveLabels())
     var indexes = UniqueIndexes(db, tables.layout.model)
     let start = try undoLog.lastLogged()
     for group in groups {

@@ -15,7 +15,9 @@ struct SavePipeline {
   let commits: CommitTable
   let triggers: TriggerControl
   let facts: StoreFile.Facts
-  let environment: StoreEnvironment
+  /// The program's own merge policies, by name.
+  let mergePolicies: [String: MergeDecision]
+  let bulk: BulkLimits
 
   /// The result of a save, with the information for the writer's transaction.
   struct Outcome {
@@ -48,7 +50,7 @@ struct SavePipeline {
       stored,
       db,
       triggers,
-      environment.bulk,
+      bulk,
       facts.functions,
       interruption,
       affectedMax: request.affectedMax,
@@ -75,7 +77,7 @@ struct SavePipeline {
       layout,
       stored,
       DatabaseHistory(db, log, commits),
-      decisions: environment.mergePolicies
+      decisions: mergePolicies
     )
     try merger.merge()
     try Self.check(merger.conflicts, problems)
@@ -113,7 +115,7 @@ struct SavePipeline {
     let deleted =
       try request.wantsIDs || request.isDryRun
       ? plan.graph.deletes.map { (key: $0, name: try builder.name(of: $0)) } : []
-    var writer = SaveWriter(tables, db, environment.bulk, labels: labels)
+    var writer = SaveWriter(tables, db, bulk, labels: labels)
     try writer.write(plan)
     if let statement = update?.statement { try matching.write(statement) }
     try derive()

@@ -84,17 +84,20 @@ final class ServiceHost {
     clock = options.clock
     timeoutSeconds = options.timeoutSeconds
     let container = StoreContainer(path: folder.path + "/store")
-    var environment = clock.environment
-    environment.mergePolicies = options.mergePolicies
-    environment.computedValues = options.computedValues
-    environment.readersMax = options.readersMax
-    environment.modelProblems = IndexRules.problems
+    var extensions = StoreExtensions()
+    extensions.mergePolicies = options.mergePolicies
+    extensions.computedValues = options.computedValues
+    extensions.modelProblems = IndexRules.problems
+    var tuning = StoreTuning()
+    tuning.readersMax = options.readersMax
     let rules = IndexRules()
     let store = try PersistentStore(
       container: container,
       model: try model.map { try ModelDocument.parse(Array($0.utf8).span) },
       mode: options.mode,
-      environment: environment,
+      environment: clock.environment,
+      extensions: extensions,
+      tuning: tuning,
       allowsModelMismatch: options.allowsModelMismatch
     )
     self.store = store

@@ -4,29 +4,33 @@ package import PersistentStore
 import Synchronization
 
 extension StoreEnvironment {
-  /// The system's clock and its source of randomness, and the check of what a model has for the
-  /// index.
-  package static let system = {
-    var environment = StoreEnvironment(
-      now: SystemFacts.milliseconds,
-      random: { SystemFacts.randomNumber() }
-    )
-    environment.modelProblems = IndexRules.problems
-    return environment
+  /// The system's clock and its source of randomness.
+  package static let system = StoreEnvironment(
+    now: SystemFacts.milliseconds,
+    random: { SystemFacts.randomNumber() }
+  )
+}
+
+extension StoreExtensions {
+  /// The check of what a model has for the index, which each store of an engine makes.
+  package static let standard = {
+    var extensions = StoreExtensions()
+    extensions.modelProblems = IndexRules.problems
+    return extensions
   }()
 }
 
 /// The facts of the system that the engine passes to the modules below it.
-enum SystemFacts {
+package enum SystemFacts {
   /// Returns the milliseconds since 1970.
-  @Sendable static func milliseconds() -> Int64 {
+  @Sendable package static func milliseconds() -> Int64 {
     var now = timespec()
     unsafe clock_gettime(CLOCK_REALTIME, &now)
     return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
   }
 
   /// Returns the microseconds of a monotonic clock.
-  @Sendable static func microseconds() -> Int64 {
+  @Sendable package static func microseconds() -> Int64 {
     var now = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &now)
     return Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1000
@@ -50,7 +54,7 @@ enum SystemFacts {
   private static let randomNumbers = Mutex<[UInt32]>([])
 
   /// The folder to which relative paths belong.
-  static var workingFolder: String {
+  package static var workingFolder: String {
     guard let path = unsafe getcwd(nil, 0) else { return "/" }
     defer { unsafe free(path) }
     return unsafe String(cString: path)

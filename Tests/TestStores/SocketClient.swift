@@ -1,23 +1,23 @@
 import Synchronization
-import Transport
+package import Transport
 
 /// A client of a socket that collects what it is sent, until the connection ends.
-final class SocketClient: ByteChannelOwner {
+package final class SocketClient: ByteChannelOwner {
   private let channel = Mutex<ByteChannel?>(nil)
   private let text = Mutex("")
   private let changes: AsyncStream<Bool>
   private let changed: AsyncStream<Bool>.Continuation
 
-  init() {
+  package init() {
     (changes, changed) = AsyncStream.makeStream()
   }
 
-  func send(_ bytes: [UInt8]) {
+  package func send(_ bytes: [UInt8]) {
     channel.withLock { $0 }?.onLoop { $0.write([bytes]) }
   }
 
   /// Waits for the next text of the service; nil at the end of the connection.
-  func next() async -> String? {
+  package func next() async -> String? {
     var iterator = changes.makeAsyncIterator()
     guard await iterator.next() == true else { return nil }
     return text.withLock { text in
@@ -26,20 +26,20 @@ final class SocketClient: ByteChannelOwner {
     }
   }
 
-  func opened(_ channel: ByteChannel) { self.channel.withLock { $0 = channel } }
+  package func opened(_ channel: ByteChannel) { self.channel.withLock { $0 = channel } }
 
-  func received(_ bytes: Span<UInt8>, on channel: ByteChannel) {
+  package func received(_ bytes: Span<UInt8>, on channel: ByteChannel) {
     text.withLock { text in
       text += String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
     }
     changed.yield(true)
   }
 
-  func inputEnded(on channel: ByteChannel) {}
-  func becameWritable(_ channel: ByteChannel) {}
-  func gaveUp(on channel: ByteChannel, unacceptedBytes: Int) {}
+  package func inputEnded(on channel: ByteChannel) {}
+  package func becameWritable(_ channel: ByteChannel) {}
+  package func gaveUp(on channel: ByteChannel, unacceptedBytes: Int) {}
 
-  func closed(_ channel: ByteChannel) {
+  package func closed(_ channel: ByteChannel) {
     changed.yield(false)
     changed.finish()
   }

@@ -1,4 +1,5 @@
 import JSON
+package import ObjectModel
 
 /// A picture of a model: a box for each entity, a line for each relationship.
 package struct ModelDrawing {

@@ -1,5 +1,5 @@
 import Cordial
-import CordialEmbedded
+import Engine
 import Foundation
 import JSON
 import Logging

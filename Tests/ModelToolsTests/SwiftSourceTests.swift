@@ -1,4 +1,5 @@
 import JSON
+import ModelTools
 import ObjectModel
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import FoundationXML
 import JSON
+import ModelTools
 import ObjectModel
 import Testing
 

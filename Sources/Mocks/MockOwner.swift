@@ -1,3 +1,4 @@
+package import Engine
 package import JSONRPC
 import Synchronization
 package import Transport

@@ -1,7 +1,7 @@
-// CordialEmbedded: the service inside a program. Opens a store with its index and its followers,
-// and connects clients to it without a socket.
+// Engine: opens stores with their followers, and answers while a store is opened or migrated.
+// Connects clients to a service without a socket.
 //
-// Must not know: no restrictions; it joins the modules that are separate elsewhere.
+// Must not know: the public API of programs, arguments, mocks.
 //
 // What always holds:
 // 1. The engine closes everything that it opened in the reverse order, the store last.
@@ -12,6 +12,7 @@ package import Indexing
 package import JSONRPC
 package import Logging
 package import ObjectModel
+package import PersistentHistory
 package import PersistentStore
 package import Spotlight
 import Synchronization
@@ -58,11 +59,11 @@ package final class Engine: Sendable {
   ///   - earlier: Reads the earlier versions of the model, oldest first.
   ///   - mode: Whether the store is writable, read-only or in memory.
   ///   - allowsModelMismatch: Whether a store that cannot have the model is still served.
-  ///   - mergePolicies: The program's own merge policies, by the names that saves use for them.
-  ///   - computedValues: The program's functions for transient attributes, by the names in
-  ///     `computed` of the model.
+  ///   - extensions: What the program adds to the store.
   ///   - indexDelegate: What the program decides about the search index, which then has a file of
   ///     its own; nil where the model decides alone.
+  ///   - followers: Returns the program's own followers of the log of the opened store. The service
+  ///     wakes and stops them, and retains the history that they need.
   ///   - purpose: What the program opens the store for.
   ///   - limits: The limits of the service.
   ///   - budget: The memory of messages that the service shares with others; nil for its own.
@@ -77,9 +78,9 @@ package final class Engine: Sendable {
     earlier: () throws -> [Model] = { [] },
     mode: StoreContainer.Mode,
     allowsModelMismatch: Bool = false,
-    mergePolicies: [String: MergeDecision] = [:],
-    computedValues: [String: ComputedValue] = [:],
+    extensions: StoreExtensions = .standard,
     indexDelegate: IndexDelegate? = nil,
+    followers: (PersistentStore) throws -> [any LogFollower] = { _ in [] },
     purpose: Purpose = .service,
     limits: Limits = Limits(),
     budget: ByteBudget? = nil,
@@ -93,15 +94,13 @@ package final class Engine: Sendable {
     } catch {
       throw StoreError(.cannotOpen, error.message, hint: error.hint.map { .text($0) })
     }
-    var environment = StoreEnvironment.system
-    environment.mergePolicies = mergePolicies
-    environment.computedValues = computedValues
     let store = try PersistentStore(
       container: container,
       model: model,
       earlier: earlier,
       mode: mode,
-      environment: environment,
+      environment: .system,
+      extensions: extensions,
       allowsModelMismatch: allowsModelMismatch
     ) { progress in
       migrating(progress)
@@ -130,6 +129,14 @@ package final class Engine: Sendable {
       },
       makeSource: { try StoreDocuments(store, rules) }
     )
+    let own: [any LogFollower]
+    do {
+      own = try followers(store)
+    } catch {
+      store.close()
+      indexFolder?.remove()
+      throw StoreError(any: error)
+    }
     let loop = loop ?? TransportLoop()
     do {
       service = try Service(
@@ -145,9 +152,12 @@ package final class Engine: Sendable {
           process: SystemFacts.process,
           clock: SystemFacts.microseconds
         ),
+        followers: own,
         log: log
       )
     } catch {
+      store.close()
+      indexFolder?.remove()
       throw StoreError(any: error)
     }
     self.log = log

@@ -1,8 +1,10 @@
 import Cordial
 import CordialProtocol
 import CordialValues
+import Engine
 import JSON
 import ObjectModel
+import PersistentStore
 
 /// The model of a mock's store, and the names of values that the script gives directly.
 struct MockModel {
@@ -51,8 +53,8 @@ struct MockModel {
     switch place {
     case .document(let document): return document
     case .file(let path):
-      do throws(ContainerError) {
-        return try ModelSource.document(path)
+      do throws(StoreError) {
+        return try ModelDocument.read(at: path)
       } catch {
         throw ScriptError("model", error.message)
       }

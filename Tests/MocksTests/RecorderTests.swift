@@ -1,9 +1,9 @@
-import CordialEmbedded
 import Foundation
 import Glibc
 import JSON
 import JSONRPC
 import Logging
+import Mocks
 import PersistentStore
 import TestStores
 import Testing

@@ -2,6 +2,7 @@ import Cordial
 import CordialProtocol
 import CordialService
 import CordialValues
+import Engine
 import JSON
 import JSONRPC
 import ProtocolSchemas

@@ -1,4 +1,4 @@
-import CordialEmbedded
+import Mocks
 import Testing
 
 // Evidence: P-140h

@@ -1,5 +1,15 @@
+// ModelTools: what is made from a model: Swift code for its values, and drawings. Pure functions
+// only.
+//
+// Must not know: stores, services, files.
+//
+// What always holds:
+// 1. The same model gives the same text.
+// 2. No text of a model becomes a part of generated code or of a picture.
+
 import CordialValues
 import JSON
+package import ObjectModel
 
 /// Swift code for the values of a model: a struct for each entity and for each of the model's
 /// `values`, in the form in which a person would write them.
@@ -12,7 +22,7 @@ package struct SwiftSource {
   package private(set) var notes: [String] = []
 
   private let model: Model
-  private let prefix: String
+  private let names: SwiftNames
 
   /// Writes the code of a model.
   ///
@@ -21,7 +31,7 @@ package struct SwiftSource {
   ///   - prefix: The beginning of each type's name, before the name of the entity.
   package init(_ model: Model, prefix: String) {
     self.model = model
-    self.prefix = prefix
+    names = SwiftNames(model: model, prefix: prefix)
     var blocks = model.entities.map { structure(of: $0) }
     blocks += model.values.compactMap { structure(of: $0) }
     let (name, version) = (SwiftText.comment(model.name), SwiftText.comment(model.version))
@@ -46,76 +56,6 @@ package struct SwiftSource {
       + (needsFoundation ? ["import CordialFoundation"] : []) + ["public import CordialValues"]
       + (needsFoundation ? ["public import Foundation"] : [])
     return modules.joined(separator: "\n")
-  }
-
-  // MARK: Names
-
-  /// The type's name of an entity.
-  private func typeName(_ name: String) -> String {
-    if !prefix.isEmpty { return prefix + name }
-    let isTaken = Self.takenTypes.contains(name) || Self.keywords.contains(name)
-    guard isTaken else { return name }
-    // A name begins with no digit.
-    let head = Self.capitalized(model.name).drop(while: \.isNumber)
-    var unique = "\(head)\(Self.capitalized(name))"
-    while model.entity(named: unique) != nil { unique += "Object" }
-    return unique
-  }
-
-  /// The name of an enumeration or a composite inside of an entity's struct.
-  private static func nestedName(_ name: String) -> String {
-    let nested = capitalized(name)
-    let isTaken =
-      takenTypes.contains(nested) || ["Path", "Protocol", "CodingKeys"].contains(nested)
-    return isTaken ? nested + "Value" : nested
-  }
-
-  /// The names of a struct's properties that differ from those of the entity, which cannot be
-  /// names in Swift: the struct has an `id` of its own, and a property is not named as its type.
-  private static func memberName(_ name: String, besides others: [String]) -> String {
-    let isTaken = reservedMembers.contains(name) || takenTypes.contains(name)
-    guard isTaken else { return name }
-    var unique = name + "Property"
-    while others.contains(unique) { unique += "_" }
-    return unique
-  }
-
-  private static let reservedMembers: Set<String> = ["id", "init", "self", "Protocol", "Type"]
-
-  /// The types that code with these values also uses by their names.
-  private static let takenTypes: Set<String> = [
-    "Any", "Array", "BaseValue", "Bool", "CaseIterable", "Character", "Client", "Codable",
-    "Container", "Context", "Data", "Date", "Decimal", "Dictionary", "Double", "Equatable",
-    "Error", "FetchRequest", "FetchedResults", "Float", "Int", "Int64", "Mock", "Never",
-    "ObjectValue", "Optional", "Result", "SaveRequest", "Self", "Sendable", "Set", "String", "Task",
-    "Type", "URL", "UUID", "Void", "WrappedID",
-  ]
-
-  private static let keywords: Set<String> = [
-    "Any", "Self", "actor", "as", "associatedtype", "await", "break", "case", "catch", "class",
-    "continue", "default", "defer", "deinit", "do", "else", "enum", "extension", "fallthrough",
-    "false", "fileprivate", "for", "func", "guard", "if", "import", "in", "init", "inout",
-    "internal", "is", "let", "nil", "operator", "precedencegroup", "private", "protocol", "public",
-    "repeat", "rethrows", "return", "self", "static", "struct", "subscript", "super", "switch",
-    "throw", "throws", "true", "try", "typealias", "var", "where", "while",
-  ]
-
-  private static func escaped(_ name: String) -> String {
-    keywords.contains(name) ? "`\(name)`" : name
-  }
-
-  private static func capitalized(_ name: String) -> String {
-    let letters = name.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
-    return letters.prefix(1).uppercased() + letters.dropFirst()
-  }
-
-  /// The words of a text as the name of a case; nil where none is left.
-  private static func caseName(_ text: String) -> String? {
-    let words = text.split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }
-    guard let first = words.first, first.first?.isLetter == true else { return nil }
-    let head = first.prefix(1).lowercased() + first.dropFirst()
-    let name = head + words.dropFirst().map { capitalized(String($0)) }.joined()
-    return ["allCases", "init", "rawValue", "self"].contains(name) ? name + "Case" : escaped(name)
   }
 
   // MARK: Properties
@@ -155,7 +95,7 @@ package struct SwiftSource {
     }
     var standard = attribute.optional ? "nil" : attribute.defaultValue.swiftLiteral
     if attribute.type.codec.isText, let cases = Self.cases(attribute.allowed ?? []) {
-      type = Self.nestedName(name)
+      type = SwiftNames.nestedName(name)
       // A default that is no case would not be a value of the attribute either.
       let value = cases.first { $0.text == attribute.defaultValue.text }
       if !attribute.optional { standard = value.map { ".\($0.name)" } }
@@ -187,7 +127,8 @@ package struct SwiftSource {
   ) -> [(name: String, text: String, literal: String)]? {
     var cases: [(name: String, text: String, literal: String)] = []
     for value in values {
-      guard let text = value.text, let name = caseName(text), let literal = value.swiftLiteral,
+      guard let text = value.text, let name = SwiftNames.caseName(text),
+        let literal = value.swiftLiteral,
         !cases.contains(where: { $0.name == name })
       else { return nil }
       cases.append((name, text, literal))
@@ -206,7 +147,7 @@ package struct SwiftSource {
       }
     }
     for composite in entity.composites where !composite.name.contains(".") {
-      let type = Self.nestedName(composite.name)
+      let type = SwiftNames.nestedName(composite.name)
       if let body = structure(of: composite, entity, indent: "  ") {
         nested.append(body)
         properties.append(
@@ -236,11 +177,11 @@ package struct SwiftSource {
     let toManys = entity.relationships.filter(\.toMany).map(\.name)
     var summary = "An object of the entity \(entity.name)."
     if !toManys.isEmpty {
-      let names = toManys.map { "`\($0)`" }.joined(separator: ", ")
-      summary += "\n///\n/// Its to-manys are fetched by requests of their own: \(names)."
+      let list = toManys.map { "`\($0)`" }.joined(separator: ", ")
+      summary += "\n///\n/// Its to-manys are fetched by requests of their own: \(list)."
     }
     return declaration(
-      typeName(entity.name),
+      names.typeName(entity.name),
       summary: summary,
       statics: [
         "  /// The name of the entity in the model.",
@@ -264,7 +205,7 @@ package struct SwiftSource {
       if let inner = entity.composite(named: path) {
         guard let body = structure(of: inner, entity, indent: indent + "  ") else { continue }
         nested.append(body)
-        lines.append("public var \(Self.escaped(member)): \(Self.nestedName(member))")
+        lines.append("public var \(SwiftNames.escaped(member)): \(SwiftNames.nestedName(member))")
         continue
       }
       guard let attribute = entity.attributes.first(where: { $0.name == path }) else { continue }
@@ -273,10 +214,10 @@ package struct SwiftSource {
         continue
       }
       let mark = attribute.optional ? "?" : ""
-      lines.append("public var \(Self.escaped(member)): \(type)\(mark)")
+      lines.append("public var \(SwiftNames.escaped(member)): \(type)\(mark)")
     }
     guard !lines.isEmpty else { return nil }
-    let name = Self.nestedName(composite.path.last ?? composite.name)
+    let name = SwiftNames.nestedName(composite.path.last ?? composite.name)
     let body = lines.map { "\(indent)  /// A member of the composite.\n\(indent)  \($0)" }
     return """
       \(indent)/// The composite `\(composite.name)`.
@@ -290,8 +231,8 @@ package struct SwiftSource {
     var lines: [String] = []
     func add(_ name: String, _ path: String) {
       lines.append("    /// The path of `\(path)`.")
-      let member = Self.memberName(name, besides: [])
-      lines.append("    public static let \(Self.escaped(member)) = \(SwiftText.literal(path))")
+      let member = SwiftNames.escaped(SwiftNames.memberName(name, besides: []))
+      lines.append("    public static let \(member) = \(SwiftText.literal(path))")
     }
     for attribute in entity.attributes where !attribute.name.contains(".") {
       add(attribute.name, attribute.name)
@@ -321,7 +262,8 @@ package struct SwiftSource {
         notes.append("\(owner) has no fixed type; add a property for it")
         continue
       }
-      guard SwiftText.isName(member.name), Self.memberName(member.name, besides: []) == member.name
+      guard SwiftText.isName(member.name),
+        SwiftNames.memberName(member.name, besides: []) == member.name
       else {
         notes.append("\(owner) has a name that no property of Swift can have")
         continue
@@ -335,12 +277,10 @@ package struct SwiftSource {
         )
       )
     }
-    let name = prefix.isEmpty || values.name.hasPrefix(prefix) ? values.name : prefix + values.name
-    let isTaken =
-      Self.takenTypes.contains(name) || Self.keywords.contains(name)
-      || model.entities.contains { typeName($0.name) == name }
+    let isPrefixed = values.name.hasPrefix(names.prefix)
+    let name = isPrefixed ? values.name : names.prefix + values.name
     return declaration(
-      isTaken ? name + "Values" : name,
+      names.isTaken(name) ? name + "Values" : name,
       summary: "The values `\(values.name)` of an object of the entity \(entity.name).",
       statics: [
         "  /// The name of the entity in the model.",
@@ -357,11 +297,11 @@ package struct SwiftSource {
   private func type(of path: String, from entity: EntityDescription) -> String? {
     var owner = entity
     var isOptional = false
-    let names = path.split(separator: ".").map(String.init)
-    for (place, name) in names.enumerated() {
+    let steps = path.split(separator: ".").map(String.init)
+    for (place, name) in steps.enumerated() {
       // A path after @count has no meaning.
-      if name == "@count" { return place == names.count - 1 ? "Int" : nil }
-      switch owner.property(named: names[place...].joined(separator: ".")) {
+      if name == "@count" { return place == steps.count - 1 ? "Int" : nil }
+      switch owner.property(named: steps[place...].joined(separator: ".")) {
       case .attribute(let attribute):
         return attribute.type.codec.swiftType.map(\.name).map {
           attribute.optional || isOptional ? $0 + "?" : $0
@@ -370,13 +310,13 @@ package struct SwiftSource {
       }
       guard case .relationship(let relationship) = owner.property(named: name) else { return nil }
       isOptional = isOptional || relationship.optional && !relationship.toMany
-      let isLast = place == names.count - 1
+      let isLast = place == steps.count - 1
       if isLast {
         if relationship.toMany { return "[WrappedID]" }
         return isOptional ? "WrappedID?" : "WrappedID"
       }
       owner = model.entity(relationship.destination)
-      if relationship.toMany, names[place + 1] != "@count" { return nil }
+      if relationship.toMany, steps[place + 1] != "@count" { return nil }
     }
     return nil
   }
@@ -388,13 +328,13 @@ package struct SwiftSource {
     properties: [Property],
     nested: [String]
   ) -> String {
-    let names = properties.map(\.name)
+    let modelNames = properties.map(\.name)
     let properties = properties.map { property in
       var renamed = property
-      renamed.name = Self.memberName(property.name, besides: names)
+      renamed.name = SwiftNames.memberName(property.name, besides: modelNames)
       return renamed
     }
-    let renamed = zip(properties, names).filter { $0.name != $1 }
+    let renamed = zip(properties, modelNames).filter { $0.name != $1 }
     var statics = statics
     if !renamed.isEmpty {
       let pairs = renamed.map { "\(SwiftText.literal($0.name)): \(SwiftText.literal($1))" }
@@ -404,14 +344,14 @@ package struct SwiftSource {
     }
     var stored = ["  /// The identity of the object.\n  public var id: WrappedID"]
     stored += properties.map {
-      "  /// \($0.comment)\n  public var \(Self.escaped($0.name)): \($0.type)"
+      "  /// \($0.comment)\n  public var \(SwiftNames.escaped($0.name)): \($0.type)"
     }
     var parameters = ["    id: WrappedID"]
     parameters += properties.map { property in
       let standard = property.standard.map { " = \($0)" } ?? ""
-      return "    \(Self.escaped(property.name)): \(property.type)\(standard)"
+      return "    \(SwiftNames.escaped(property.name)): \(property.type)\(standard)"
     }
-    let assignments = (["id"] + properties.map { Self.escaped($0.name) }).map {
+    let assignments = (["id"] + properties.map { SwiftNames.escaped($0.name) }).map {
       "    self.\($0) = \($0)"
     }
     let isShort = parameters.count == 1

@@ -10,7 +10,7 @@ package struct PeerSettings: Sendable {
   private let isSocket: Bool
   private let limits: Limits
   private let budget: ByteBudget
-  private let recorder: Recorder?
+  private let makeObserver: (@Sendable () -> any PeerObserver)?
 
   /// Creates the settings of a transport.
   ///
@@ -20,21 +20,21 @@ package struct PeerSettings: Sendable {
   ///   - isSocket: Whether bytes of no framing end a connection.
   ///   - limits: The limits of the service.
   ///   - budget: The memory of messages.
-  ///   - recorder: Records all messages; nil for none.
+  ///   - makeObserver: Returns what observes the messages of a new connection; nil for nothing.
   package init(
     framing: Framing?,
     dialects: [Dialect] = Dialect.all,
     isSocket: Bool,
     limits: Limits,
     budget: ByteBudget,
-    recorder: Recorder? = nil
+    makeObserver: (@Sendable () -> any PeerObserver)? = nil
   ) {
     self.framing = framing
     self.dialects = dialects
     self.isSocket = isSocket
     self.limits = limits
     self.budget = budget
-    self.recorder = recorder
+    self.makeObserver = makeObserver
   }
 
   /// Creates the state of a new connection.
@@ -45,7 +45,7 @@ package struct PeerSettings: Sendable {
       limits: limits.messages,
       closesOnUnknownFraming: isSocket,
       account: budget.open(),
-      observer: recorder?.connect(),
+      observer: makeObserver?(),
       isPreceded: Method.isPreceded(named:)
     )
   }

@@ -1,4 +1,4 @@
-import CordialEmbedded
+import Engine
 import Glibc
 import JSON
 import JSONRPC

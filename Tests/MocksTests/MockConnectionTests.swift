@@ -1,7 +1,8 @@
-import CordialEmbedded
 import CordialService
+import Engine
 import JSONRPC
 import Logging
+import Mocks
 import TestStores
 import Testing
 import Transport

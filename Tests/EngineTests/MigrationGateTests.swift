@@ -1,5 +1,5 @@
-import CordialEmbedded
 import CordialService
+import Engine
 import JSONRPC
 import TestStores
 import Testing

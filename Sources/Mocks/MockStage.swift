@@ -1,7 +1,18 @@
+// Mocks: services whose answers a script or a recording gives, and recordings of services.
+//
+// Must not know: arguments, the public API of programs.
+//
+// What always holds:
+// 1. The objects of a script are in a store in memory, so that all requests have the rules of any
+//    store.
+// 2. Only clients move the clock of a mock.
+// 3. A recorder observes peers, and never changes what they receive or send.
+
 import Cordial
 import CordialProtocol
 package import CordialService
 import CordialValues
+package import Engine
 import JSON
 package import JSONRPC
 package import Logging

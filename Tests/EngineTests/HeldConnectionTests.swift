@@ -1,4 +1,4 @@
-import CordialEmbedded
+import Engine
 import JSON
 import JSONRPC
 import PersistentStore
