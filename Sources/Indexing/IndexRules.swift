@@ -89,7 +89,7 @@ package final class IndexRules: Sendable {
     } catch {
       return error.message
     }
-    guard !plan.isVolatile, plan.relatedReads.elsewhere.isEmpty else {
+    guard !plan.reads.isVolatile, plan.relatedReads.elsewhere.isEmpty else {
       return "The predicate has to depend on the object and on related objects alone, "
         + "neither on the time nor on chance"
     }
@@ -145,8 +145,8 @@ struct EntityRules: Sendable {
     // A delegate may read every property of the object.
     reads = whole == nil ? Set(attributes + boosts) : [ChangeSet.everyProperty]
     for plan in [paths, exclusion].compactMap(\.self) {
-      reads.formUnion(plan.membership)
-      reads.formUnion(plan.valueNames.keys)
+      reads.formUnion(plan.reads.membership)
+      reads.formUnion(plan.reads.valueNames.keys)
       for (path, properties) in plan.relatedReads.paths {
         related.append((path.steps, properties))
       }

@@ -237,8 +237,7 @@ package struct StoreVerification {
     guard relationship.minimumCount > 0 || relationship.maximumCount != nil else { return }
     var compiler = try FetchCompiler(
       FetchRequest(entity: entity.name),
-      model: model,
-      mayDangle: true
+      in: FetchContext(model: model, mayDangle: true)
     )
     let members = compiler.members(relationship, of: "t", as: "d")
     compiler.noteMembers(relationship, at: nil)

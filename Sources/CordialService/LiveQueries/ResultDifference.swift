@@ -87,6 +87,6 @@ package struct ResultDifference {
   /// Every row has the version, which derived values and sort positions do not increment.
   static func reaches(_ change: ObjectChange?, _ plan: FetchPlan?) -> Bool {
     guard let change, let plan else { return false }
-    return change.countsVersion || change.properties.contains { plan.valueNames[$0] != nil }
+    return change.countsVersion || change.properties.contains { plan.reads.valueNames[$0] != nil }
   }
 }

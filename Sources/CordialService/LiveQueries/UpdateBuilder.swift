@@ -240,23 +240,23 @@ package struct UpdateBuilder {
   /// Returns the names of the returned values that may differ, ascending.
   func names(_ key: ObjectKey, _ plan: FetchPlan) -> [String] {
     let change = changes.changes[key]
-    guard let change, change.kind != .delete else { return plan.relatedNames.sorted() }
+    guard let change, change.kind != .delete else { return plan.reads.relatedNames.sorted() }
     if change.kind == .insert || change.properties.contains(ChangeSet.everyProperty) {
       let entity = snapshot.model.entity(key.entity)
-      return plan.valueNames.reduce(into: Set<String>()) { names, value in
+      return plan.reads.valueNames.reduce(into: Set<String>()) { names, value in
         // The plan of a family has values of descendants too.
         if entity.property(named: value.key) != nil { names.formUnion(value.value) }
-      }.union(plan.relatedNames).sorted()
+      }.union(plan.reads.relatedNames).sorted()
     }
     let own = change.properties.reduce(into: Set<String>()) { names, property in
-      names.formUnion(plan.valueNames[property] ?? [])
+      names.formUnion(plan.reads.valueNames[property] ?? [])
     }
-    return (own.isEmpty || reachesRelated(plan) ? own.union(plan.relatedNames) : own).sorted()
+    return (own.isEmpty || reachesRelated(plan) ? own.union(plan.reads.relatedNames) : own).sorted()
   }
 
   /// Returns whether the changes affect properties that a plan reads of related objects.
   private func reachesRelated(_ plan: FetchPlan) -> Bool {
-    guard !plan.relatedNames.isEmpty else { return false }
+    guard !plan.reads.relatedNames.isEmpty else { return false }
     return changes.changes.values.contains { change in
       guard let read = plan.related[change.key.entity] else { return false }
       return change.kind != .update || read.contains(ChangeSet.everyProperty)

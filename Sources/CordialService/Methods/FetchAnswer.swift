@@ -37,7 +37,8 @@ extension FetchCall {
     guard ids == nil else { return }
     let isVolatile =
       try form == .values
-      ? snapshot.valuesPlan(storeRequest).isVolatile : snapshot.plan(storeRequest).isVolatile
+      ? snapshot.valuesPlan(storeRequest).reads.isVolatile
+      : snapshot.plan(storeRequest).reads.isVolatile
     guard isVolatile else { return }
     throw StoreError(
       .invalidRequest,

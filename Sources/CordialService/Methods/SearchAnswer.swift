@@ -58,7 +58,7 @@ struct SearchAnswer {
     }
     guard let predicate = call.predicate else { return }
     let conditions = try Self.plans(predicate, call, entities, snapshot)
-    isVolatile = conditions.values.contains(where: \.isVolatile)
+    isVolatile = conditions.values.contains(where: \.reads.isVolatile)
     filter = Self.filter(conditions, snapshot)
     guard isVolatile, call.asOf != nil else { return }
     throw StoreError(

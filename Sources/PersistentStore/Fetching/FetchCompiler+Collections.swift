@@ -223,7 +223,7 @@ extension FetchCompiler {
     listsJSON: Bool = false,
     own: Int = 0
   ) throws(StoreError) -> CollectionQuery {
-    note(related: entity, [ChangeSet.everyProperty], at: nil)
+    reads.note(related: entity.number, [ChangeSet.everyProperty], at: nil)
     let member = name ?? "object \(scopes.count)"
     let (made, joins) = try inScope(entity, member, at: nil) {
       compiler,

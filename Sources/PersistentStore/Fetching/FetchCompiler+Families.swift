@@ -21,7 +21,7 @@ extension FetchCompiler {
 
   /// Returns a column of the table, or of the tables of a family, that an alias names.
   func column(_ alias: String, _ name: String) -> String {
-    if let computed = computedColumns["\(alias).\(name)"] { return computed }
+    if let computed = computed(alias, name) { return computed }
     guard let tables = scopes.lazy.compactMap({ $0.joins.families[alias] }).first else {
       return "\(alias).\(quote(name))"
     }
@@ -31,7 +31,7 @@ extension FetchCompiler {
   /// Returns the entries of a column, or of a computed attribute's call, on the stack of SQLite's
   /// parser.
   func depth(of end: Resolved) -> Int {
-    computedColumns["\(end.alias).\(end.property.name)"] == nil ? 10 : 40
+    computed(end.alias, end.property.name) == nil ? 10 : 40
   }
 
   /// Returns the members of a to-many to a family, with the condition in each table of the family.
@@ -127,24 +127,13 @@ extension FetchCompiler {
     )
   }
 
-  /// The properties that key paths read, by the numbers of the entities that have objects.
-  var relatedKinds: [Int: Set<String>] {
-    var kinds: [Int: Set<String>] = [:]
-    for (number, properties) in related {
-      for kind in model.entity(number).familyPosition.concreteEntities {
-        kinds[kind, default: []].formUnion(properties)
-      }
-    }
-    return kinds
-  }
-
   /// Returns the columns that the descendants of the fetched entity add to it.
   mutating func descendantColumns() -> [(sql: String, column: SelectedColumn)] {
     var columns: [(sql: String, column: SelectedColumn)] = []
     for level in model.descendants(of: entity) {
       for name in model.ownColumns(of: level) {
-        selecting = name
-        note(own: name)
+        reads.begin(.value(name))
+        reads.note(own: name)
         let column = "t.\(quote(SQLNames.descendantColumn(name, of: level)))"
         let path = name.split(separator: ".").map(String.init)
         switch level.property(named: name) {

@@ -113,7 +113,7 @@ extension FetchCompiler {
       case .number: side.type?.isInteger == true || side.type == .boolean ? .int64 : .double
       }
     let source = side.type?.rawValue ?? "json"
-    let function = isStrict ? StrictSQL.castFunction : "cordial_cast"
+    let function = context.isStrict ? StrictSQL.castFunction : "cordial_cast"
     let sql = "\(function)(\(fragment.sql), '\(source)', '\(type.rawValue)')"
     return (
       SQLFragment(sql + Self.ownCollation(type), fragment.values, depth: fragment.depth + 4),
@@ -164,13 +164,13 @@ extension FetchCompiler {
 
   /// The current time, the same for the whole statement, in milliseconds since 1970.
   mutating func now() -> Value {
-    isVolatile = true
+    reads.noteVolatility()
     let sql = "CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)"
     return (SQLFragment(sql), .value(.date, name: nil))
   }
 
   mutating func random(below limit: PredicateExpression?) throws(StoreError) -> Value {
-    isVolatile = true
+    reads.noteVolatility()
     guard let limit else {
       let sql = "((random() >> 11 & 9007199254740991) / 9007199254740992.0)"
       return (SQLFragment(sql), .value(.double, name: nil))

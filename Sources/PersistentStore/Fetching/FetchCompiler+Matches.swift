@@ -22,41 +22,32 @@ extension FetchCompiler {
   /// - Parameters:
   ///   - request: The entity and the condition; the other members are ignored.
   ///   - expressions: The texts of expressions, each with the attribute that gets the result.
-  ///   - model: The store's model.
-  ///   - mayDangle: Whether a to-one may reference an object that does not exist.
-  ///   - functions: The program's functions for transient attributes.
+  ///   - context: What the SQL depends on, besides the request.
   /// - Returns: A query with a column for the number and a column for each expression.
   /// - Throws: `unknownEntity`, `unknownProperty` or `predicateInvalid`.
   static func matches(
     _ request: FetchRequest,
     _ expressions: [(AttributeDescription, String)],
-    model: Model,
-    mayDangle: Bool,
-    functions: Set<String>
+    in context: FetchContext
   ) throws(StoreError) -> Matches {
-    var compiler = try FetchCompiler(
-      request,
-      model: model,
-      mayDangle: mayDangle,
-      functions: functions
-    )
+    var compiler = try FetchCompiler(request, in: context)
     let condition = try compiler.condition(request)
     var computed: [SQLFragment] = []
     for (attribute, text) in expressions {
       computed.append(try compiler.assigned(text, to: attribute))
     }
     let list = SQLFragment.joined([SQLFragment("t.\"_id\"")] + computed, separator: ", ")
-    let table = model.source(compiler.entity, subentities: request.subentities)
+    let table = context.model.source(compiler.entity, subentities: request.subentities)
     return Matches(
       entity: compiler.entity,
       query: SQLFragment(
-        "SELECT \(list.sql) FROM \(table) t\(compiler.scopes[0].joins.sql) "
+        "SELECT \(list.sql) FROM \(table) t\(compiler.scope(at: 0).joins.sql) "
           + "WHERE \(condition.sql) ORDER BY t.\"_id\"",
         list.values + condition.values
       ),
       condition: condition,
       computed: computed,
-      isPlain: compiler.scopes[0].joins.count == 0
+      isPlain: compiler.scope(at: 0).joins.count == 0
         && !(computed + [condition]).contains { $0.sql.contains("SELECT") }
     )
   }

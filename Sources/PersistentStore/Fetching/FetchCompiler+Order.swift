@@ -110,7 +110,7 @@ extension FetchCompiler {
       guard attribute.type == .string else {
         throw StoreError(.invalidRequest, "\(owner.name).\(attribute.name) is not a string")
       }
-      if usesStored, hasSortKeys, owner.localizedAttributes.contains(attribute.name) {
+      if usesStored, context.hasSortKeys, owner.localizedAttributes.contains(attribute.name) {
         return SortKey(
           column(end.alias, SQLNames.sortKeyColumn(attribute.name)),
           of: term,

@@ -26,13 +26,12 @@ extension FetchCompiler {
       ?? entity.attributes.map { .init(name: $0.name, path: $0.name) }
       + entity.relationships.filter { !$0.toMany }.map { .init(name: $0.name, path: $0.name) }
     var columns: [(sql: String, column: SelectedColumn)] = []
-    defer { selecting = nil }
     var expanded: [(FetchRequest.Selection, path: [String])] = []
     for selection in wanted {
       expanded += try members(of: selection, isDefault: request.select == nil)
     }
     for (selection, path) in expanded {
-      selecting = selection.name
+      reads.begin(.value(selection.name))
       guard !grouped || selection.path.hasPrefix("@") || request.groupBy.contains(selection.path)
       else {
         throw StoreError(

@@ -30,19 +30,9 @@ extension StoreSnapshot {
     of model: Model
   ) throws(StoreError) {
     if isValues {
-      _ = try FetchCompiler.valuesPlan(
-        request,
-        model: model,
-        mayDangle: false,
-        functions: model.functions
-      )
+      _ = try ValuesPlan.compile(request, in: .examining(model))
     } else {
-      _ = try FetchCompiler.plan(
-        request,
-        model: model,
-        mayDangle: false,
-        functions: model.functions
-      )
+      _ = try FetchPlan.compile(request, in: .examining(model))
     }
   }
 

@@ -26,14 +26,8 @@ extension FetchRequest {
       var request = FetchRequest(entity: entity, arguments: arguments, subentities: subentities)
       change(&request)
       do throws(StoreError) {
-        var compiler = try FetchCompiler(
-          request,
-          model: model,
-          mayDangle: false,
-          functions: model.functions
-        )
-        _ = try compiler.sortKeys(request)
-        _ = try compiler.selection(request, grouped: isGrouped && request.select != nil)
+        _ = try ConditionStage(request, in: .examining(model)).ordered()
+          .selected(isGrouped: isGrouped && request.select != nil)
       } catch {
         faults.append(FetchFault(part: part, error: error))
       }
@@ -67,12 +61,7 @@ extension FetchRequest {
     var faults: [FetchFault] = []
     for comparison in parsed.comparisons {
       do throws(StoreError) {
-        var compiler = try FetchCompiler(
-          self,
-          model: model,
-          mayDangle: false,
-          functions: model.functions
-        )
+        var compiler = try FetchCompiler(self, in: .examining(model))
         _ = try compiler.compile(comparison)
       } catch  where !faults.contains(where: { $0.error.message == error.message }) {
         faults.append(FetchFault(part: "predicate", error: error))

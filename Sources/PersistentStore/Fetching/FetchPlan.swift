@@ -28,10 +28,6 @@ package final class FetchPlan: Sendable {
   let neighbors: FetchNeighbors
   /// The predicate as a condition on the columns of one object.
   package let condition: RowCondition
-  /// The entity's own properties that determine the order.
-  package let orderReads: Set<String>
-  /// Whether the order depends on properties of other objects.
-  package let readsRelatedForOrder: Bool
   /// The query for the key's value and the number of objects of each section; nil without sections.
   let sections: (sql: String, form: ColumnForm)?
   /// The queries that continue a page with the objects that lack the first key; nil for other
@@ -44,18 +40,15 @@ package final class FetchPlan: Sendable {
   /// The values to bind in a statement without a window and a cursor.
   let wholeValues: [AttributeValue]
   let encoder: ObjectEncoder
-  /// Whether the result depends on the time or on chance, which no commit determines.
-  package let isVolatile: Bool
-  /// The entity's own properties that determine order and membership.
-  package let membership: Set<String>
-  /// The entity's own properties that selected values read, each with the names of these values.
-  package let valueNames: [String: Set<String>]
-  /// The properties of other objects that key paths read, by entity number.
+  /// What the fetch reads.
+  package let reads: FetchReads
+  /// The properties of other objects that key paths read, by the numbers of the entities that have
+  /// objects.
   package let related: [Int: Set<String>]
   /// The same properties with the paths to their objects.
   package let relatedReads: RelatedReads
-  /// The names of the selected values that read a property of another object.
-  package let relatedNames: Set<String>
+  /// Whether the order depends on properties of other objects that the condition does not read.
+  package let ordersByRelated: Bool
   /// Whether functions of the program compute a value of the rows or of the order, or decide which
   /// objects match.
   package let callsProgram: Bool
@@ -108,19 +101,12 @@ package final class FetchPlan: Sendable {
     order: FetchOrder,
     neighbors: FetchNeighbors,
     condition: RowCondition,
-    orderReads: Set<String>,
-    readsRelatedForOrder: Bool,
     sections: (sql: String, form: ColumnForm)?,
     missing: (idsSQL: String, rowsSQL: String)?,
     values: [AttributeValue],
     wholeValues: [AttributeValue],
     encoder: ObjectEncoder,
-    isVolatile: Bool,
-    membership: Set<String>,
-    valueNames: [String: Set<String>],
-    related: [Int: Set<String>],
-    relatedReads: RelatedReads,
-    relatedNames: Set<String>,
+    reads: FetchReads,
     callsProgram: Bool
   ) {
     self.request = request
@@ -136,19 +122,17 @@ package final class FetchPlan: Sendable {
     self.order = order
     self.neighbors = neighbors
     self.condition = condition
-    self.orderReads = orderReads
-    self.readsRelatedForOrder = readsRelatedForOrder
     self.sections = sections
     self.missing = missing
     self.values = values
     self.wholeValues = wholeValues
     self.encoder = encoder
-    self.isVolatile = isVolatile
-    self.membership = membership
-    self.valueNames = valueNames
-    self.related = related
-    self.relatedReads = relatedReads
-    self.relatedNames = relatedNames
+    self.reads = reads
+    related = reads.related(in: model)
+    relatedReads = reads.related.mapEntities {
+      model.entity($0).familyPosition.concreteEntities
+    }
+    ordersByRelated = reads.ordersByRelated(in: model)
     self.callsProgram = callsProgram
   }
 }
@@ -165,6 +149,6 @@ extension FetchPlan {
     _ request: FetchRequest,
     in model: Model
   ) throws(StoreError) -> FetchPlan {
-    try FetchCompiler.plan(request, model: model, mayDangle: true)
+    try compile(request, in: FetchContext(model: model, mayDangle: true))
   }
 }

@@ -22,12 +22,12 @@ extension FetchCompiler {
   ///
   /// - Parameters:
   ///   - request: A request that was compiled before.
-  ///   - make: Creates a compiler of the request.
+  ///   - context: What the SQL depends on, besides the request.
   /// - Returns: The comparisons, in the order of the text.
   /// - Throws: The errors of compiling.
   static func terms(
     of request: FetchRequest,
-    _ make: () throws(StoreError) -> FetchCompiler
+    in context: FetchContext
   ) throws(StoreError) -> [FetchTerm] {
     guard let text = request.predicate else { return [] }
     let predicate: Predicate
@@ -38,7 +38,7 @@ extension FetchCompiler {
     }
     let bytes = Array(text.utf8)
     return try predicate.comparisons.map { comparison throws(StoreError) in
-      var compiler = try make()
+      var compiler = try FetchCompiler(request, in: context)
       let term = try compiler.compile(.comparison(comparison))
       let table = compiler.model.source(
         compiler.entity,
@@ -48,10 +48,10 @@ extension FetchCompiler {
       let source = bytes[comparison.source.clamped(to: 0..<bytes.count)]
       return FetchTerm(
         text: String(decoding: source, as: UTF8.self).trimmed,
-        properties: compiler.membership,
-        related: compiler.relatedKinds,
+        properties: compiler.reads.condition,
+        related: compiler.reads.related(in: context.model),
         condition: term.condition,
-        matchSQL: "SELECT t.\"_id\" FROM \(table) t\(compiler.scopes[0].joins.sql) "
+        matchSQL: "SELECT t.\"_id\" FROM \(table) t\(compiler.scope(at: 0).joins.sql) "
           + "WHERE t.\"_id\" IN (SELECT value FROM json_each(?1)) AND (\(term.sql))",
         values: term.values
       )
@@ -75,15 +75,7 @@ extension StoreSnapshot {
   /// - Returns: The comparisons, in the order of the text.
   /// - Throws: As `plan(_:)`.
   package func terms(of request: FetchRequest) throws(StoreError) -> [FetchTerm] {
-    try FetchCompiler.terms(of: request) { () throws(StoreError) in
-      try FetchCompiler(
-        request,
-        model: model,
-        mayDangle: mayDangle,
-        hasSortKeys: reader.facts.hasCurrentTexts,
-        functions: reader.facts.functions
-      )
-    }
+    try FetchCompiler.terms(of: request, in: context)
   }
 
   /// Returns which of some objects fulfil a comparison.

@@ -34,8 +34,8 @@ package final class StoreReader {
   private var lookUps: [Int: LookUp] = [:]
   private var texts: [Int: (attributes: [String], statement: PreparedStatement)] = [:]
   /// Whether the statement of an SQL text sorts its whole result, for statements that sort.
-  private var sortsWholly = TextCache<Bool>(countMax: 256, bytesMax: 1 << 20)
-  private let unindexed: UnindexedSorts
+  var wholeSorts = TextCache<Bool>(countMax: 256, bytesMax: 1 << 20)
+  let unindexed: UnindexedSorts
   private let used: UsedIndexes
   /// Whether an event loop uses the reader.
   var isOnLoop = false
@@ -345,36 +345,6 @@ package final class StoreReader {
     }
   }
 
-  /// Returns a timer for a statement that is about to run; nil for a request without sort keys.
-  func timer(
-    of request: FetchRequest,
-    _ sql: String,
-    _ statement: PreparedStatement
-  ) -> SortTimer? {
-    guard !request.orderKeys.isEmpty else { return nil }
-    return SortTimer(self, request, sql, statement)
-  }
-
-  /// Returns whether the statement of an SQL text sorts its whole result.
-  private func sortsWholly(_ sql: String) throws -> Bool {
-    if let known = sortsWholly[sql] { return known }
-    let lines = try QueryPlan.lines(of: sql) { text in
-      try queue.use { db in try PreparedStatement(db, text) }
-    }
-    let sorts = QueryPlan.sortsWholly(lines)
-    sortsWholly.insert(sorts, for: sql)
-    return sorts
-  }
-
-  /// Notes that a statement has its first row, if it sorted the whole result for it.
-  fileprivate func noteSort(_ timer: SortTimer, _ time: Duration) throws {
-    guard try sortsWholly(timer.sql) else { return }
-    unindexed.add(
-      UnindexedSorts.Sort(entity: timer.request.entity, keys: timer.request.orderKeys),
-      time
-    )
-  }
-
   /// Returns the statement that reads texts of an object.
   ///
   /// An entity has one statement, because its callers always request the same texts.
@@ -396,43 +366,12 @@ package final class StoreReader {
   func wholePlan(_ entity: EntityDescription, mayDangle: Bool) throws -> FetchPlan {
     let key = PlanKey(entity: entity.name, mayDangle: mayDangle)
     if let known = plans[key] { return known }
-    let plan = try FetchCompiler.plan(
+    let plan = try FetchPlan.compile(
       FetchRequest(entity: entity.name, subentities: false),
-      model: model,
-      mayDangle: mayDangle
+      in: FetchContext(model: model, mayDangle: mayDangle)
     )
     plans[key] = plan
     return plan
-  }
-}
-
-/// The time until the first row of a sorted result.
-final class SortTimer {
-  fileprivate let request: FetchRequest
-  fileprivate let sql: String
-  private let reader: StoreReader
-  private let statement: PreparedStatement
-  private let start = ContinuousClock.now
-  private var isRunning = true
-
-  fileprivate init(
-    _ reader: StoreReader,
-    _ request: FetchRequest,
-    _ sql: String,
-    _ statement: PreparedStatement
-  ) {
-    self.reader = reader
-    self.request = request
-    self.sql = sql
-    self.statement = statement
-  }
-
-  /// Stops at the first row.
-  func stop() throws {
-    guard isRunning else { return }
-    isRunning = false
-    guard statement.takeSortCount() > 0 else { return }
-    try reader.noteSort(self, start.duration(to: .now))
   }
 }
 

@@ -260,14 +260,7 @@ extension StoreSnapshot {
   /// - Returns: The plan.
   /// - Throws: As `plan(_:)`.
   package func valuesPlan(_ request: FetchRequest) throws(StoreError) -> ValuesPlan {
-    try FetchCompiler.valuesPlan(
-      request,
-      model: model,
-      mayDangle: mayDangle,
-      hasSortKeys: reader.facts.hasCurrentTexts,
-      functions: reader.facts.functions,
-      store: reader.facts.identifier
-    )
+    try ValuesPlan.compile(request, in: context, store: reader.facts.identifier)
   }
 
   /// Writes the objects that relationships reference, as `{"Task/p1":object}`, each object once.

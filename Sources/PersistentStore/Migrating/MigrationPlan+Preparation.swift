@@ -131,10 +131,13 @@ extension MigrationPlan {
 
   private func compiler(
     of rule: EntityRule,
-    _ old: EntityDescription
+    _ old: EntityDescription,
+    isStrict: Bool = false
   ) throws(StoreError) -> FetchCompiler {
     // An external client may have left dangling references.
-    try FetchCompiler(request(of: rule, old), model: from, mayDangle: true, hasSortKeys: false)
+    var context = FetchContext(model: from, mayDangle: true, hasSortKeys: false)
+    context.isStrict = isStrict
+    return try FetchCompiler(request(of: rule, old), in: context)
   }
 
   // MARK: Values
@@ -156,8 +159,7 @@ extension MigrationPlan {
     var columns: [(name: String, value: SQLFragment)] = []
     var links: [SQLFragment] = []
     do throws(StoreError) {
-      var compiler = try compiler(of: rule, old)
-      compiler.isStrict = true
+      var compiler = try compiler(of: rule, old, isStrict: true)
       for (name, text) in expressions.sorted(by: { $0.key < $1.key }) {
         let path = "map.\(entity.name).\(name)"
         do throws(StoreError) {

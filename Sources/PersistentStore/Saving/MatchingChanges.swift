@@ -94,9 +94,7 @@ struct MatchingChanges {
     return try FetchCompiler.matches(
       fetch,
       expressions,
-      model: model,
-      mayDangle: mayDangle,
-      functions: functions
+      in: FetchContext(model: model, mayDangle: mayDangle, functions: functions)
     )
   }
 

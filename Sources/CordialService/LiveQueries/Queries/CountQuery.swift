@@ -147,8 +147,8 @@ extension FetchPlan {
     return .fetch(
       entities: resultEntities,
       Interest.Membership(
-        membership.union(inclusion.relationships),
-        order: orderReads,
+        self.reads.membership.union(inclusion.relationships),
+        order: self.reads.order,
         condition: condition,
         counted: counted,
         ignoresValues: ignoresValues,
@@ -162,9 +162,9 @@ extension FetchPlan {
   /// Returns the part of the fetch that reads a property of the result's own objects; nil for none.
   func part(_ property: String, _ inclusion: Observation.Inclusion) -> String? {
     if sectionColumn == property { return "section" }
-    if orderReads.contains(property) { return "sort" }
-    if valueNames[property] != nil { return "select" }
+    if reads.order.contains(property) { return "sort" }
+    if reads.valueNames[property] != nil { return "select" }
     if inclusion.relationships.contains(property) { return "include" }
-    return membership.contains(property) ? "predicate" : nil
+    return reads.membership.contains(property) ? "predicate" : nil
   }
 }

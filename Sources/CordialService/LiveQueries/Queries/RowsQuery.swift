@@ -33,7 +33,7 @@ struct RowsQuery: LiveQuery {
   private static let movesMin = 16
 
   var usesCollation: Bool { plan.usesCollation }
-  var mayRunOnLoop: Bool { plan.relatedNames.isEmpty && !plan.callsProgram }
+  var mayRunOnLoop: Bool { plan.reads.relatedNames.isEmpty && !plan.callsProgram }
   var matching: Matching { Matching(of: plan.condition) }
   var isKept: Bool { true }
 
@@ -349,7 +349,7 @@ struct RowsQuery: LiveQuery {
   }
 
   /// Whether rows have values of other objects, so that their digests tell whether they differ.
-  private var wantsDigests: Bool { !plan.relatedNames.isEmpty }
+  private var wantsDigests: Bool { !plan.reads.relatedNames.isEmpty }
 
   /// Updates the digests of entering and touched rows, and removes those of leaving ones.
   private func refreshDigests(
@@ -380,7 +380,7 @@ struct RowsQuery: LiveQuery {
   /// those outside it.
   var explainedCondition: RowCondition? { plan.isWindow ? plan.condition : nil }
   var windowEntities: [Int]? { plan.isWindow ? plan.resultEntities : nil }
-  var sortsByRelated: Bool { plan.readsRelatedForOrder }
+  var sortsByRelated: Bool { plan.ordersByRelated }
 
   func isExplained(
     by change: ObjectChange,

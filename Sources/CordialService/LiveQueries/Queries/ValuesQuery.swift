@@ -39,7 +39,7 @@ final class ValuesQuery: LiveQuery {
   ) -> Interest {
     .fetch(
       entities: plan.resultEntities,
-      Interest.Membership(plan.ownRead, condition: plan.condition),
+      Interest.Membership(plan.reads.own, condition: plan.condition),
       related: plan.related
     )
   }
@@ -118,6 +118,6 @@ final class ValuesQuery: LiveQuery {
   }
 
   func part(_ property: String, _ inclusion: Observation.Inclusion) -> String? {
-    plan.ownRead.contains(property) ? "select" : nil
+    plan.reads.own.contains(property) ? "select" : nil
   }
 }
