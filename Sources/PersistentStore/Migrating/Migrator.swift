@@ -24,112 +24,6 @@ package struct Migrator {
     self.environment = environment
   }
 
-  /// Returns the stages from one version of a model to another.
-  ///
-  /// If the chain has the store's version, each later version is a stage, and what a later version
-  /// lacks is removed. Otherwise there is one stage, to the last version. It removes only what that
-  /// version names in `removed`.
-  ///
-  /// - Parameters:
-  ///   - model: The model that the store has.
-  ///   - former: The hashes of the store's former models.
-  ///   - chain: The versions, oldest first; the last one is the target.
-  /// - Returns: A plan for each stage.
-  /// - Throws: `modelMismatch` when the store is newer than the last version, `modelInvalid` when
-  ///   two versions of the chain have the same content.
-  package static func stages(
-    of model: Model,
-    _ former: Set<String> = [],
-    over chain: [Model]
-  ) throws(StoreError) -> [Stage] {
-    try checkDistinct(chain)
-    try checkMaps(chain)
-    if let last = chain.last, former.contains(where: last.isIdentified) {
-      throw StoreError(
-        .modelMismatch,
-        "The store is newer: it had model \(last.name) \(last.version) (\(last.shortHash)) and "
-          + "migrated to \(model.version) (\(model.shortHash))",
-        hint: .openWithItsModel,
-        data: [
-          JSONMember("problems", [["path": "", "message": "an older version of the model"]])
-        ]
-      )
-    }
-    let currentIndex = chain.firstIndex { $0.hash == model.hash }
-    let nearest = currentIndex == nil ? NearestVersion.versions(to: model, in: chain) : []
-    let newerVersions = currentIndex.map { chain[($0 + 1)...] } ?? chain.suffix(1)
-    var stages: [Stage] = []
-    var current = model
-    for next in newerVersions {
-      let stage = try stage(
-        from: current,
-        to: next,
-        nearest,
-        givesUpEverything: currentIndex != nil
-      )
-      stages.append(stage)
-      current = stage.target
-    }
-    return stages
-  }
-
-  private static func stage(
-    from current: Model,
-    to next: Model,
-    _ nearest: [NearestVersion],
-    givesUpEverything: Bool,
-    hasProgram: Bool = false
-  ) throws(StoreError) -> Stage {
-    let (slots, emptied) = ModelMapping.slots(from: current, to: next)
-    let target: Model
-    do throws(ModelError) {
-      target = try ModelDocument.model(
-        from: next.document,
-        slots: slots,
-        retired: ModelMapping(from: current, to: next, hasProgram: hasProgram).retired,
-        excludedEntities: next.excludedEntities
-      )
-    } catch {
-      throw mismatch(current, next, error.problems.map { MigrationProblem($0) }, nearest)
-    }
-    let plan = MigrationPlan(
-      from: current,
-      to: target,
-      emptied: emptied,
-      givesUpEverything: givesUpEverything,
-      hasProgram: hasProgram
-    )
-    return Stage(plan: plan, target: target, nearest: nearest)
-  }
-
-  /// Checks that the content of a version tells it from the others.
-  private static func checkDistinct(_ chain: [Model]) throws(StoreError) {
-    for (index, version) in chain.enumerated() {
-      guard let other = chain[..<index].first(where: { $0.hash == version.hash }) else { continue }
-      throw StoreError(
-        .modelInvalid,
-        "The versions \(other.version) and \(version.version) of the model \(version.name) have "
-          + "the same content, so that a store of one cannot be told from a store of the other",
-        hint: "Remove one of them, or give an entity of one a versionHashModifier"
-      )
-    }
-  }
-
-  /// Checks that the map of a version is from the version before it, because it would have no
-  /// effect otherwise.
-  private static func checkMaps(_ chain: [Model]) throws(StoreError) {
-    for (former, model) in zip(chain, chain.dropFirst()) {
-      guard let map = model.map, map.from != former.version, !former.isIdentified(by: map.from)
-      else { continue }
-      throw StoreError(
-        .modelInvalid,
-        "The map of version \(model.version) of the model \(model.name) is from \(map.from), and "
-          + "the version before it is \(former.version)",
-        hint: "Name the version before it in @from, by its version or its hash"
-      )
-    }
-  }
-
   /// Executes a store's migration to the last of some versions and rolls it back.
   ///
   /// - Parameters:
@@ -196,7 +90,7 @@ package struct Migrator {
       guard facts.model.hash != model.hash else { return }
       // The same refusals as without a program.
       _ = try stages(of: facts.model, facts.formerHashes, over: [model])
-      let stage = try stage(
+      let stage = try Self.stage(
         from: facts.model,
         to: model,
         [],
@@ -375,79 +269,6 @@ package struct Migrator {
         try statement.run()
       }
     }
-  }
-
-  /// Checks that a plan can be executed on the store's objects.
-  private static func check(
-    _ plan: MigrationPlan,
-    _ failures: [MigrationProblem],
-    _ nearest: [NearestVersion],
-    _ db: SQLiteConnection
-  ) throws {
-    let problems = plan.problems.map { MigrationProblem($0) } + failures
-    // The checks of a plan with problems are meaningless queries.
-    try check(plan.problems.isEmpty ? plan.checks : [], plan, problems, nearest, db)
-  }
-
-  private static func check(
-    _ checks: [MigrationPlan.Check],
-    _ plan: MigrationPlan,
-    _ found: [MigrationProblem],
-    _ nearest: [NearestVersion],
-    _ db: SQLiteConnection
-  ) throws {
-    var problems = found
-    for check in checks {
-      let count = try db.integer(check.sql) ?? 0
-      guard count > 0 else { continue }
-      problems.append(
-        MigrationProblem(
-          path: check.path,
-          message: check.message,
-          count: count,
-          examples: try check.examples.map { try examples($0, check.path, db) }
-        )
-      )
-    }
-    guard problems.isEmpty else { throw mismatch(plan.from, plan.to, problems, nearest) }
-  }
-
-  /// Returns objects with their values, from a query for the numbers and the values as JSON.
-  private static func examples(
-    _ sql: String,
-    _ path: String,
-    _ db: SQLiteConnection
-  ) throws -> [(id: String, value: JSONValue)] {
-    let entity = path.split(separator: ".").first.map(String.init) ?? path
-    return try db.rows(sql) { row in
-      let value: JSONValue
-      do {
-        value = try JSONParser.parse(row.text(1))
-      } catch {
-        value = .string(row.text(1))
-      }
-      return (ObjectID(entity: entity, key: .object(row.integer(0))).description, value)
-    }
-  }
-
-  /// Returns the error of a store that cannot be migrated to a model.
-  static func mismatch(
-    _ from: Model,
-    _ to: Model,
-    _ problems: [MigrationProblem],
-    _ nearest: [NearestVersion] = []
-  ) -> StoreError {
-    let first = problems.first.map { ": \($0.text)" } ?? ""
-    let more = problems.count > 1 ? " (and \(problems.count - 1) more)" : ""
-    var data = [JSONMember("problems", .array(problems.map(\.json)))]
-    if !nearest.isEmpty { data.append(JSONMember("nearest", .array(nearest.map(\.json)))) }
-    return StoreError(
-      .modelMismatch,
-      "The store has model \(from.name) \(from.version) (\(from.shortHash)), which cannot become "
-        + "\(to.name) \(to.version) (\(to.shortHash)) automatically\(first)\(more)",
-      hint: .compareModels,
-      data: data
-    )
   }
 
   private func execute(

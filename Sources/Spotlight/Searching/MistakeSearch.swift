@@ -1,12 +1,5 @@
 import CSpotlight
 
-/// A word of the index that differs from a typed one by typing mistakes, or the beginning of such
-/// words.
-struct NearWord: Sendable, Equatable {
-  let text: String
-  let mistakes: Int
-}
-
 /// A search for the words that a person may have meant.
 ///
 /// A mistake is a letter too many, one too few, another one, or two letters in the wrong order; no
@@ -162,4 +155,11 @@ private struct Costs {
     let bytes = words.bytes[word.lowerBound..<word.lowerBound + byteCount]
     return NearWord(text: String(decoding: bytes, as: UTF8.self), mistakes: total)
   }
+}
+
+/// A word of the index that differs from a typed one by typing mistakes, or the beginning of such
+/// words.
+struct NearWord: Sendable, Equatable {
+  let text: String
+  let mistakes: Int
 }
