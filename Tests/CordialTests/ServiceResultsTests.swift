@@ -1,6 +1,6 @@
 import Cordial
 import CordialValues
-import Glibc
+import Dispatch
 import JSON
 import Observation
 import Synchronization
@@ -202,12 +202,7 @@ import Testing
       for title in ["a", "b"] {
         results.request = FetchRequest(predicate: "title == \(title)")
         // The rows and their values are observed; the result cannot take them in this turn.
-        let isObserved = Atomic(false)
-        Task.detached {
-          try await wait { try await host.subscriptionCount(client) == 2 }
-          isObserved.store(true, ordering: .relaxed)
-        }
-        #expect(poll { isObserved.load(ordering: .relaxed) })
+        #expect(waitInTurn { try await host.subscriptionCount(client) == 2 })
         results.request = nil
         try await wait { try await host.subscriptionCount(client) == 0 }
       }
@@ -232,7 +227,7 @@ import Testing
         #expect(single.wrappedValue?.title == "a")
         Task.detached { try await client.rename("Group/p1", "x") }
         // The change arrives between the read and the registration of the observer.
-        #expect(poll { free.wrappedValue?.title == "x" })
+        #expect(waitInTurn { free.wrappedValue?.title == "x" })
         #expect(object.wrappedValue?.title == "a")
         #expect(single.wrappedValue?.title == "a")
       } onChange: {
@@ -246,13 +241,18 @@ import Testing
 
 /// Waits for a condition without leaving the turn of the actor.
 ///
-/// - Returns: Whether the condition has come within a minute.
-private func poll(_ condition: () -> Bool) -> Bool {
-  for _ in 0..<60_000 {
-    if condition() { return true }
-    usleep(1000)
+/// - Parameter condition: Asked by a task beside the actor.
+/// - Returns: Whether the condition holds.
+private func waitInTurn(_ condition: @escaping @Sendable () async throws -> Bool) -> Bool {
+  let holds = Atomic(false)
+  let ended = DispatchSemaphore(value: 0)
+  Task.detached {
+    defer { ended.signal() }
+    try await wait(until: condition)
+    holds.store(true, ordering: .relaxed)
   }
-  return false
+  ended.wait()
+  return holds.load(ordering: .relaxed)
 }
 
 @Suite struct `The calls of a client` {

@@ -244,11 +244,8 @@ final class TestIndex {
   /// Has the index follow, and answers whether it came up to the newest commit.
   @discardableResult
   func catchUp() async -> Bool {
-    let newest = library.newest
     index.follow()
-    return await withCheckedContinuation { continuation in
-      _ = index.whenReached(newest) { continuation.resume(returning: $0) }
-    }
+    return await SpotlightTests.catchUp(index, with: library)
   }
 
   /// The activity between two attempts.
@@ -372,4 +369,29 @@ final class TestIndex {
     guard result.total == result.hits.count else { throw Library.Failure() }
     return result.hits.filter { $0.key.entity == 1 }.map(\.key.object).sorted()
   }
+}
+
+/// Waits until an index has come up to the newest commit of a library, and answers whether it did.
+func catchUp(_ index: SearchIndex, with library: Library) async -> Bool {
+  let newest = library.newest
+  return await withCheckedContinuation { continuation in
+    _ = index.whenReached(newest) { continuation.resume(returning: $0) }
+  }
+}
+
+/// Begins to stop an index while it reads its library; returns once the index begins nothing more.
+///
+/// The stop refuses orders that wait before it waits itself for the end of the reading.
+///
+/// - Parameters:
+///   - index: The index, whose thread calls this function.
+///   - ended: Called at the end of the stop, on another thread.
+func beginStop(_ index: SearchIndex, _ ended: @escaping @Sendable () -> Void) {
+  let refused = DispatchSemaphore(value: 0)
+  index.execute(.rebuild) { _ in refused.signal() }
+  Thread.detachNewThread {
+    index.stop()
+    ended()
+  }
+  refused.wait()
 }

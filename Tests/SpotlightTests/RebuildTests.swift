@@ -320,9 +320,7 @@ private final class ForgetfulReader: DocumentSource {
       library.commit([(TestIndex.note(20), ["milk", nil])])
       opened.follow()
       guard start == 6 else { return }
-      Thread.detachNewThread { opened.stop() }
-      // An index that is stopped accepts no wait.
-      for _ in 0..<60_000 where opened.whenReached(1000, { _ in }) != nil { usleep(1000) }
+      beginStop(opened) {}
     }
     await #expect(throws: (any Error).self) { try await index.rebuild() }
     library.state.withLock { $0.whileReading = nil }
