@@ -11,7 +11,7 @@ int sqlite_distrust_schema(struct sqlite3 *connection, int fires_triggers, int i
   if (code == SQLITE_OK) {
     code = sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_TRIGGER, fires_triggers, (int *)0);
   }
-  // Otherwise the name of a missing column is a text.
+  // Otherwise SQLite would read the quoted name of a missing column as a text.
   if (code == SQLITE_OK) {
     code = sqlite3_db_config(connection, SQLITE_DBCONFIG_DQS_DML, 0, (int *)0);
   }

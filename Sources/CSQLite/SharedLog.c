@@ -39,7 +39,7 @@ struct index_header {
 _Static_assert(sizeof(struct index_header) == index_header_bytes, "SQLite's format");
 
 static atomic_int lost_page_count;
-/// What the process did with a SIGBUS before.
+/// The action of the process for SIGBUS before `sqlite_survive_lost_pages`.
 static struct sigaction former_action;
 static uintptr_t page_bytes = 4096;
 
@@ -50,8 +50,8 @@ enum { is_present_bit = 63, is_swapped_bit = 62, is_of_file_bit = 61 };
 
 static int has_bit(uint64_t entry, int bit) { return (int)(entry >> bit & 1); }
 
-/// Returns whether one of some pages exists, and is not of a file; `unknown` where the system does
-/// not say.
+/// Returns whether any of `count` pages exists and does not belong to a file; `unknown` if the
+/// system does not report this.
 static int has_own_page(const volatile void *first, size_t count, int unknown) {
   enum { count_max = index_part_bytes / 4096 };
   uint64_t entries[count_max];
@@ -69,14 +69,14 @@ static int has_own_page(const volatile void *first, size_t count, int unknown) {
   return 0;
 }
 
-/// A line of `/proc/self/maps`, byte by byte.
+/// The state of parsing a line of `/proc/self/maps` byte by byte.
 struct maps_line {
   uintptr_t start, end;
   int field;
   char name_end[14];
 };
 
-/// The end of the name of a file by which SQLite shares a log, and that of a removed one.
+/// The ends of the name of a file by which SQLite shares a log, and of a removed file of this kind.
 static const char shared_name[4] = "-shm", removed_name[14] = "-shm (deleted)";
 
 static void add_to_line(struct maps_line *line, char byte) {
@@ -126,7 +126,7 @@ static int replace_page(void *page) {
     int protection = PROT_READ | PROT_WRITE, flags = MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS;
     is_replaced = mmap(page, page_bytes, protection, flags, -1, 0) != MAP_FAILED;
     if (is_replaced) {
-      // A page that was never written does not exist for `has_own_page`.
+      // After this write, the page exists for `has_own_page`.
       *(volatile char *)page = 0;
       atomic_fetch_add(&lost_page_count, 1);
     }
@@ -144,7 +144,8 @@ static void handle_lost_page(int signal, siginfo_t *info, void *context) {
   void *page = (void *)((uintptr_t)info->si_addr & ~(page_bytes - 1));
   if (info->si_code != BUS_ADRERR || !replace_page(page)) {
     sigaction(signal, &former_action, 0);
-    // An instruction runs again, and has the signal again; a signal that was sent does not.
+    // A faulting instruction runs again and raises the signal again, but a sent signal must be
+    // repeated.
     if (info->si_code <= 0) raise(signal);
   }
   errno = error;
@@ -165,13 +166,14 @@ int sqlite_has_lost_pages(void) {
 
 // MARK: The log
 
-/// Sets the part of the index with a number from 0; null where the connection shares no such part.
+/// Sets `part` to the part of the index with a number from 0; null if the connection shares no such
+/// part.
 static int get_part(sqlite3_file *database, int number, volatile void **part) {
   const sqlite3_io_methods *methods = database->pMethods;
   *part = 0;
   if (!methods || methods->iVersion < 2 || !methods->xShmMap) return SQLITE_OK;
   int code = methods->xShmMap(database, number, index_part_bytes, 0, part);
-  // The part can be read where it cannot be written.
+  // A part that cannot be written can still be read.
   return (code & 0xff) == SQLITE_READONLY ? SQLITE_OK : code;
 }
 
@@ -201,8 +203,8 @@ enum {
   first_count = page_number_count - index_start_bytes / 4,
 };
 
-/// Returns whether a part of the index finds a page in a frame of the part, from `least` to `most`;
-/// the part's frames are numbered from 1.
+/// Returns whether a part of the index lists a page in a frame from `least` to `most`; the part's
+/// frames are numbered from 1.
 static int has_page(volatile void *part, int number, uint32_t page, uint32_t least, uint32_t most) {
   const volatile uint32_t *pages =
     (const volatile uint32_t *)part + (number ? 0 : index_start_bytes / 4);
@@ -216,7 +218,7 @@ static int has_page(volatile void *part, int number, uint32_t page, uint32_t lea
   return 0;
 }
 
-/// Returns whether the index finds a page in a frame, numbered from 1.
+/// Returns whether the index lists a page in a frame; frames are numbered from 1.
 static int has_frame(sqlite3_file *database, uint32_t frame, uint32_t page, int *code) {
   uint32_t number = frame <= first_count ? 0 : 1 + (frame - first_count - 1) / page_number_count;
   uint32_t index = frame <= first_count ? frame : (frame - first_count - 1) % page_number_count + 1;
@@ -225,7 +227,7 @@ static int has_frame(sqlite3_file *database, uint32_t frame, uint32_t page, int 
   return *code == SQLITE_OK && part && has_page(part, (int)number, page, index, index);
 }
 
-/// Returns whether the index finds a page in any of the first frames.
+/// Returns whether the index lists a page in any of the first `count` frames.
 static int has_page_in_log(sqlite3_file *database, uint32_t page, uint32_t count, int *code) {
   uint32_t before = 0;
   for (int number = 0; before < count; number++) {
@@ -246,10 +248,11 @@ static int has_page_in_log(sqlite3_file *database, uint32_t page, uint32_t count
 /// A checkpoint of the whole log makes the file as long as the database.
 static int check_length(
   sqlite3_file *database, const struct index_header *header, volatile void *part, int64_t page) {
-  // SQLite locks bytes of this place, and writes no page there.
+  // SQLite locks bytes at this offset, and writes no page there.
   enum { copied_count_offset = 96, locked_place = 1 << 30, checked_count = 16 };
   sqlite3_int64 bytes;
-  // Another connection may copy pages now: it counts them after it has made the file longer.
+  // Another connection may run a checkpoint now. It lengthens the file before it counts the copied
+  // pages, so the count is read first.
   uint32_t copied = ((const volatile uint32_t *)part)[copied_count_offset / 4];
   atomic_thread_fence(memory_order_acquire);
   int code = database->pMethods->xFileSize(database, &bytes);
@@ -269,13 +272,13 @@ static uint32_t little_endian(const uint8_t *bytes) {
   return (uint32_t)bytes[3] << 24 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[1] << 8 | bytes[0];
 }
 
-/// The checksum of a log from its header up to a place, in two sums.
+/// The checksum of a log from its header up to an offset, in two sums.
 struct checksum {
   uint32_t first, second;
   int is_big_endian;
 };
 
-/// Adds bytes, in pairs of 32-bit numbers.
+/// Adds bytes to a checksum, in pairs of 32-bit numbers.
 static void add_bytes(struct checksum *sum, const uint8_t *bytes, size_t count) {
   for (size_t i = 0; i + 8 <= count; i += 8) {
     uint32_t one = sum->is_big_endian ? big_endian(bytes + i) : little_endian(bytes + i);
@@ -285,12 +288,12 @@ static void add_bytes(struct checksum *sum, const uint8_t *bytes, size_t count) 
   }
 }
 
-/// Returns whether the checksum is the one that the log has stored.
+/// Returns whether a checksum equals the checksum that is stored at `bytes`.
 static int is_stored_at(const uint8_t *bytes, struct checksum sum) {
   return big_endian(bytes) == sum.first && big_endian(bytes + 4) == sum.second;
 }
 
-/// Adds the content of a page.
+/// Adds the content of a page to a checksum.
 static int add_page(struct checksum *sum, sqlite3_file *log, int64_t offset, int64_t count) {
   uint8_t buffer[4096];
   int code = SQLITE_OK;
@@ -304,7 +307,7 @@ static int add_page(struct checksum *sum, sqlite3_file *log, int64_t offset, int
   return code;
 }
 
-/// Returns whether the header of a log is one that SQLite wrote for an index.
+/// Returns whether the header of a log is valid and belongs to an index.
 static int is_header(const uint8_t *start, const struct index_header *header, int64_t page) {
   enum { magic = 0x377f0682 };
   struct checksum sum = {.is_big_endian = start[3] & 1};
@@ -324,7 +327,7 @@ int sqlite_check_log(struct sqlite3 *connection) {
   memcpy(&header, (const void *)part, sizeof header);
   code = sqlite_check_index_of_log(connection);
   if (code != SQLITE_OK) return code;
-  // The transaction has initialized it.
+  // The open transaction has initialized the index.
   if (!header.is_initialized) return SQLITE_CORRUPT;
   if (header.version != index_version) return SQLITE_OK;
   int64_t content_bytes = (header.page_bytes & 0xfe00) + ((header.page_bytes & 1) << 16);
@@ -346,7 +349,7 @@ int sqlite_check_log(struct sqlite3 *connection) {
   int agrees = is_header(start, &header, content_bytes) && !memcmp(frame + 8, header.salt, 8) &&
                big_endian(frame + 16) == header.frame_checksum[0] &&
                big_endian(frame + 20) == header.frame_checksum[1];
-  // The sum of a frame continues that of the frame before it, or of the header.
+  // The checksum of a frame continues the checksum of the frame before it, or of the log's header.
   int64_t before = header.frame_count == 1 ? 24 : last - frame_bytes + 16;
   uint8_t seed[8];
   code = log->pMethods->xRead(log, seed, sizeof seed, before);

@@ -13,7 +13,7 @@ typedef struct {
   sqlite3_value *list;
   const unsigned char *bytes;
   size_t count;
-  /// The first byte of the current value, and the first one after it. Both are `count` at the end.
+  /// The offsets of the current value and of the next value. Both are `count` at the end.
   size_t start, end;
   sqlite3_int64 row;
 } Cursor;
@@ -24,7 +24,7 @@ static int connect(
 ) {
   (void)context, (void)argc, (void)argv, (void)message;
   int code = sqlite3_declare_vtab(connection, "CREATE TABLE x(value, list HIDDEN)");
-  // No schema of a file may use it.
+  // The schema of a file must not use the table.
   if (code == SQLITE_OK) code = sqlite3_vtab_config(connection, SQLITE_VTAB_DIRECTONLY);
   if (code != SQLITE_OK) return code;
   *table = sqlite3_malloc(sizeof(sqlite3_vtab));
@@ -160,7 +160,7 @@ static int row_id(sqlite3_vtab_cursor *base, sqlite3_int64 *row) {
   return SQLITE_OK;
 }
 
-// Without xCreate, the table exists on every connection, and no statement creates another one.
+// Without `xCreate`, every connection has the table, and no statement can create such a table.
 static const sqlite3_module module = {
   .xConnect = connect,
   .xBestIndex = best_index,

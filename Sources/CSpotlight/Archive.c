@@ -12,8 +12,8 @@ static bool readLongNumber(struct spotlight_archive *archive, uint64_t *number) 
   return false;
 }
 
-// Reads a number of seven bits in each byte, the lowest ones first. Returns false at the end of the
-// bytes, and for a number that is too long.
+// Reads a number with seven bits in each byte, the lowest bits first. Returns false at the end of
+// the bytes, and for a number that is too long.
 static inline bool readNumber(struct spotlight_archive *archive, uint64_t *number) {
   // Most numbers have one byte.
   if (archive->at < archive->size && archive->bytes[archive->at] < 0x80) {
@@ -58,7 +58,7 @@ bool spotlight_archive_read(
     if (entity >= (uint64_t)archive->entityCount || !archive->indexed[entity]) return false;
     archive->object += (difference >> 1) ^ -(difference & 1);
     int64_t place = archive->number & ((1 << SPOTLIGHT_CHUNK_BITS) - 1);
-    // Two parts may have the same number.
+    // Two parts of a damaged archive may have the same number.
     if (alive[place / 64] >> (place % 64) & 1) return false;
     documents[place] = (struct spotlight_document){
       .object = (int64_t)archive->object,

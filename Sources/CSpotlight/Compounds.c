@@ -5,13 +5,13 @@
 #include <unicode/utf8.h>
 
 enum {
-  // The maximum number of parts of one word; a word with more, as a digest has them, is not split.
+  // The maximum number of parts of a word; a word with more parts, such as a hash, is not split.
   WORD_PARTS_MAX = 8,
-  // The maximum number of words and bytes of a compound that is a token as a whole.
+  // The maximum number of words, and of bytes, in a compound that is a token as a whole.
   WORDS_MAX = 8,
   WHOLE_BYTES_MAX = 64,
   PARTS_MAX = WORDS_MAX * WORD_PARTS_MAX,
-  // The maximum length of a word that is read the short way.
+  // The maximum length of a word that `plainLength` reads.
   PLAIN_BYTES_MAX = 48,
 };
 
@@ -19,7 +19,7 @@ enum {
 struct part {
   // The offset in the text.
   int32_t start;
-  // The offset in the folded bytes, where the part before it ends.
+  // The offset in the folded bytes, at which the previous part ends.
   int32_t from;
   // Whether a segment begins here: letters after digits, or digits after letters.
   bool beginsSegment;
@@ -27,7 +27,7 @@ struct part {
 };
 
 struct compound {
-  // The folded words, one behind the other.
+  // The folded words, without separators.
   char folded[2 * WORD_BYTES_MAX + 32];
   int32_t size;
   struct part parts[PARTS_MAX + 1];
@@ -41,7 +41,7 @@ struct compound {
 
 // MARK: Reading
 
-// The last code points of a word, from which its parts are seen.
+// The last code points of a word, which decide where its parts begin.
 struct history {
   uint8_t cases[3];
   int32_t starts[2], froms[2];
@@ -54,14 +54,14 @@ static void addPart(
     compound->parts[compound->partCount - 1].beginsSegment |= beginsSegment;
     return;
   }
-  // There is room for one part more than eight words have, by which `readWord` sees that the last
-  // word has too many.
+  // The array has room for one extra part, by which `readWord` sees that the last word has too many
+  // parts.
   if (compound->partCount > PARTS_MAX) return;
   compound->parts[compound->partCount++] =
     (struct part){start, from, beginsSegment, beginsWord};
 }
 
-// Splits the word before a code point, where its case says so.
+// Splits the word before a code point if letter case or digits mark a boundary.
 static void divide(
   struct compound *compound, struct history *history, int32_t start, uint8_t letterCase
 ) {
@@ -90,7 +90,7 @@ static void remember(
   history->froms[0] = from;
 }
 
-// Makes the last word one part.
+// Turns the last word into a single part.
 static void join(struct compound *compound, int32_t first) {
   compound->partCount = first + 1;
 }
@@ -101,7 +101,7 @@ int32_t cutter_fold(
   const char *text = cutter->text + start;
   int32_t size = unicode_fold(text, end - start, flags, out, capacity);
   if (size <= capacity) return size;
-  // What does not fit is not written at all, not even its beginning.
+  // If the result does not fit, `out` is undefined, so the text is folded into a larger buffer.
   char whole[FOLDED_BYTES_MAX];
   size = unicode_fold(text, end - start, flags, whole, FOLDED_BYTES_MAX);
   if (size < 0 || size > FOLDED_BYTES_MAX) return -1;
@@ -125,7 +125,7 @@ static int foldInContext(
   return SQLITE_OK;
 }
 
-// Reads one word. A word of silent code points alone is none.
+// Reads one word. Silent code points alone are not a word.
 static int readWord(struct cutter *cutter, struct compound *compound, int32_t *at) {
   const char *text = cutter->text;
   const int32_t start = *at, from = compound->size, first = compound->partCount;
@@ -179,8 +179,8 @@ static int readWord(struct cutter *cutter, struct compound *compound, int32_t *a
   return SQLITE_OK;
 }
 
-// Returns whether what is at an offset continues the word before a symbol. A letter of a script
-// without spaces begins another word, as in C++入門, and so does a pictograph.
+// Returns whether the text at an offset continues the word before a symbol. A letter of a script
+// without spaces, as in C++入門, and a pictograph begin a new word.
 static bool continuesWord(const struct cutter *cutter, int32_t at) {
   if (at >= cutter->length) return false;
   unsigned char byte = (unsigned char)cutter->text[at];
@@ -205,7 +205,7 @@ static int32_t symbolSuffix(const struct cutter *cutter, int32_t at) {
   return 0;
 }
 
-// Returns the offset of the word that a connector joins to the one before it, or 0.
+// Returns the offset of the word that a connector joins to the previous word, or 0.
 static int32_t nextOfCompound(const struct cutter *cutter, int32_t at) {
   if (at >= cutter->length) return 0;
   int32_t next = at + 1;
@@ -215,7 +215,7 @@ static int32_t nextOfCompound(const struct cutter *cutter, int32_t at) {
     UChar32 c;
     next = at;
     U8_NEXT(cutter->text, next, cutter->length, c);
-    // The apostrophe as typesetters write it, and the hyphens.
+    // The typographic apostrophe, and the hyphens.
     if (c != 0x2019 && c != 0x2010 && c != 0x2011) return 0;
   }
   }
@@ -236,7 +236,7 @@ static int32_t endOfPart(const struct compound *compound, int32_t part) {
   return part + 1 < compound->partCount ? compound->parts[part + 1].from : compound->size;
 }
 
-// Emits the parts from one to before another as one token.
+// Emits the parts from `part` to before `behind` as one token.
 static int emitRange(
   struct cutter *cutter, const struct compound *compound, int32_t part, int32_t behind,
   int32_t end, bool isColocated
@@ -247,7 +247,7 @@ static int emitRange(
     cutter, token, size, compound->parts[part].start, end);
 }
 
-// Returns the part after the segment, word or compound that begins at a part.
+// Returns the index of the part after the segment that begins at `part`.
 static int32_t behindSegment(const struct compound *compound, int32_t part) {
   do part++;
   while (part < compound->partCount && !compound->parts[part].beginsSegment);
@@ -260,7 +260,7 @@ static int32_t behindWord(const struct compound *compound, int32_t part) {
   return part;
 }
 
-// Returns the offset in the text after the parts before one.
+// Returns the offset in the text at which the parts before `behind` end.
 static int32_t endBefore(const struct compound *compound, int32_t behind) {
   int32_t word = -1;
   for (int32_t part = 0; part < behind; part++) word += compound->parts[part].beginsWord;
@@ -354,7 +354,7 @@ static int emitQuery(struct cutter *cutter, const struct compound *compound, boo
 }
 
 // Returns the length of an ASCII word that has one part and belongs to no compound, or 0 for a word
-// that needs a closer look.
+// that `readWord` must read.
 static int32_t plainLength(const struct cutter *cutter, int32_t at, char *word) {
   const char *text = cutter->text + at;
   int32_t left = cutter->length - at, size = 0;

@@ -9,52 +9,60 @@ enum {
   WORD_BYTES_MAX = 512,
   // The maximum length of a word with its sign, like "#tag".
   SIGN_BYTES_MAX = 128,
-  // The maximum lengths of text in which ICU looks for words at once, and of its folded form.
+  // The maximum length of a text in which ICU finds words at once, and of its folded form.
   RUN_BYTES_MAX = 1024,
   RUN_FOLDED_MAX = 4 * RUN_BYTES_MAX,
-  // The length that the folded form of a part of WORD_BYTES_MAX does not exceed.
+  // The maximum length of the folded form of a text of WORD_BYTES_MAX bytes.
   FOLDED_BYTES_MAX = 12 * WORD_BYTES_MAX,
   // The maximum number of marks that are brought into canonical order at once.
   MARKS_MAX = 32,
 };
 
-/// One run of the tokenizer over a text.
+/// The state of the tokenizer in one text.
 struct cutter {
   const char *text;
   int32_t length;
   int flags;
   void *context;
   spotlight_token take;
-  /// The word with a sign that stands where the next word does; of length 0 for none.
+  /// The pending word with its sign, which has the position of the next word; `signSize` is 0 for
+  /// none.
   char sign[SIGN_BYTES_MAX + 1];
   int32_t signSize;
-  /// The end of the last run of singles, the number of its folded code points before the next
-  /// single, and a bit for each of them: whether a word begins there. A query has no runs.
+  /// The end of the last run of singles, the count of its folded code points before the next
+  /// single, and a bit for each code point that says whether a word begins there.
+  ///
+  /// A query has no runs.
   int32_t runEnd, runPlace;
   uint8_t starts[RUN_FOLDED_MAX / 8];
-  /// Whether the words before `*at` are so many that their compound is no token.
+  /// Whether the previous words form a compound that is too long for a token.
   bool isLongCompound;
 };
 
-/// Emits a token at a position of its own. A pending sign is emitted with it, or instead of it if
-/// the text is a query.
+/// Emits a token at a new position.
+///
+/// A pending sign is emitted at the same position; in a query, the sign replaces the token.
 int cutter_emit(
   struct cutter *cutter, const char *token, int32_t size, int32_t start, int32_t end);
 
-/// Emits a token at the position of the last one, where the text is a document.
+/// Emits a token at the position of the last token, if the text is a document.
 int cutter_colocate(
   struct cutter *cutter, const char *token, int32_t size, int32_t start, int32_t end);
 
 /// Returns whether a word continues or begins at an offset.
 bool cutter_is_word(const struct cutter *cutter, int32_t at);
 
-/// Folds a part of the text, and leaves out what does not fit. Returns the length, or -1 if memory
-/// is short.
+/// Folds a part of the text, and cuts the result off at the capacity.
+///
+/// Returns the length, or -1 if memory is short.
 int32_t cutter_fold(
   const struct cutter *cutter, int32_t start, int32_t end, int flags, char *out, int32_t capacity);
 
 /// Reads words that are joined by single connectors, as in `foo_bar`, and emits them with their
-/// parts. `*at` is the offset of the first code point, and then that after the last one.
+/// parts.
+///
+/// `*at` is the offset of the first code point, and afterwards the offset after the last code
+/// point.
 int cutter_compound(struct cutter *cutter, int32_t *at);
 
 /// 0 for a separator, else the folded byte of an ASCII letter or digit.

@@ -2,12 +2,12 @@
 
 #include <math.h>
 
-// What two successive words add to a score where they are neighbours, as a part of the lower of
-// their frequencies.
+// The score that two adjacent words of the query add, as a fraction of the lower of their
+// frequencies.
 static const double proximity = 0.25;
 
-// Returns how far apart two phrases are in a document: 1 where the second one follows the first.
-// A phrase before the other one is one place farther.
+// Computes the distance of two phrases in a document: 1 if the second phrase directly follows the
+// first. In the reverse order, the distance is greater by 1.
 static int distance(
   const Fts5ExtensionApi *api, Fts5Context *context, int first, int second, int64_t *out
 ) {
@@ -28,7 +28,7 @@ static int distance(
       int64_t between = isAfter
         ? (int64_t)otherOffset - offset - length + 1
         : (int64_t)offset - otherOffset - otherLength + 2;
-      // Phrases that overlap are the same words.
+      // Overlapping phrases are the same words, so they do not count.
       if (between > 0 && (best == 0 || between < best)) best = between;
     }
     if (isAfter) api->xPhraseNext(context, &at, &column, &offset);

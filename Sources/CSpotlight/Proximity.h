@@ -3,19 +3,20 @@
 
 #include "CSpotlight.h"
 
-/// The phrases with which a document has the words of a query.
+/// The phrases by which a document matches the words of a query.
 struct matched {
-  /// The first phrase of each word, and -1 for a word without one.
+  /// The first matching phrase of each word; -1 for a word without a match.
   int first[64];
   int words;
 };
 
-/// Returns what a word and the next one add to a score at most.
+/// Returns the greatest score that the proximity of a word and the next word can add.
 double proximity_most(
   const struct spotlight_search *search, const struct matched *matched, int word);
 
-/// Adds what successive words add to the score of the current document. Returns an SQLite result
-/// code.
+/// Adds the proximity of successive words to the score of the current document.
+///
+/// Returns an SQLite result code.
 int proximity_add(
   const Fts5ExtensionApi *api, Fts5Context *context, const struct spotlight_search *search,
   const struct matched *matched, double *total);

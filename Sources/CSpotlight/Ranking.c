@@ -41,7 +41,7 @@ int spotlight_set_counts(struct spotlight_search *search, const int64_t *counts)
 static int readFrequencies(
   const Fts5ExtensionApi *api, Fts5Context *context, struct spotlight_search *search
 ) {
-  // An excluded phrase is in no hit.
+  // The excluded phrases come last; they are in no hit and need no frequency.
   int phrases = api->xPhraseCount(context);
   if (phrases > search->describedCount) phrases = search->describedCount;
   int prepared = scoring_prepare(search, phrases);
@@ -55,7 +55,8 @@ static int readFrequencies(
   return SQLITE_OK;
 }
 
-// Computes what a phrase adds to the score of the current document, and what it is in its title.
+// Computes the share of a phrase in the score of the current document, and its matches in the
+// title.
 static int share(
   const Fts5ExtensionApi *api, Fts5Context *context, const struct spotlight_search *search,
   int64_t document, double norm, int phrase, struct title *title, struct spotlight_share *out
@@ -88,8 +89,9 @@ static int score(
       if (search->phrases[end].word != search->phrases[start].word) break;
     }
     while (matched.words <= number) matched.first[matched.words++] = -1;
-    // A document that has the word as it was typed needs none with typing mistakes. Of several of
-    // those, one counts: a document with them has what was meant no more often.
+    // If the document has the word as it was typed, its typing mistakes do not count. Otherwise,
+    // only the best mistake counts: several mistakes do not mean that the document has the meant
+    // word more often.
     double mistaken = 0;
     bool isExact = false;
     for (int pass = 0; pass < 2 && !isExact; pass++) {
@@ -128,7 +130,7 @@ static int score(
   if (!out->isMistaken && total * factor < search->exactMin) search->exactMin = total * factor;
   // Most documents cannot be among the best, however close their words are.
   out->score = bound * factor;
-  // One phrase has the same score here as in `visit`, to the last bit.
+  // A single phrase has exactly the same score here as in `visit`.
   if (search->phraseCount == 1 && search->boostCount == 0) {
     out->score = plain * factor * search->frequencies[0];
     return SQLITE_OK;

@@ -3,7 +3,7 @@
 
 #include <sqlite3.h>
 
-/// Registers `cordial_hit` and `cordial_explain`; returns an SQLite result code.
+/// Registers `cordial_hit`, `cordial_word` and `cordial_explain`; returns an SQLite result code.
 int spotlight_register_ranking(fts5_api *api);
 
 #endif

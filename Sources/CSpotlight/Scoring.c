@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-// The other constant of BM25, with its usual value.
+// The constant `b` of BM25, with its usual value.
 static const double b = 0.75;
 
 struct spotlight_search *scoring_search(
@@ -45,7 +45,7 @@ double scoring_boost(const struct spotlight_search *search, int64_t document) {
     double value = values[index];
     if (rule.weight <= 0) continue;
     if (rule.halfLife > 0) {
-      // A date far in the future counts no more than one of the past counts less.
+      // A date in the future raises the score at most as much as a date in the past lowers it.
       double age = isnan(value) ? 10 : fmax(-10, fmin(10, (search->now - value) / rule.halfLife));
       factor *= exp2(-rule.weight * age);
     } else if (value > 0) {

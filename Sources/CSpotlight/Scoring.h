@@ -4,23 +4,26 @@
 #include "Hits.h"
 #include "Titles.h"
 
-/// The name of the type of a pointer to a search, in SQL.
+/// The name of the type of a pointer to a search, which SQLite passes to a function.
 #define SCORING_POINTER "cordial_search"
 
 /// The constant `k1` of BM25, with its usual value.
 #define SCORING_K1 1.2
 
-/// How much greater than the number of the current document is the one whose data is fetched early.
+/// The distance from the current document number to the number whose data is fetched early.
 ///
-/// The documents of a frequent word are close together: 16 of them fill four lines of the cache.
+/// The documents of a frequent word are close together: 16 documents fill four lines of the cache.
 #define SCORING_AHEAD 16
 
-/// Returns the search that a function of SQL has as its argument, or NULL after it has set the
-/// error of the function.
+/// Returns the search that an SQL function received as its argument.
+///
+/// Without a search, sets the function's error and returns NULL.
 struct spotlight_search *scoring_search(
   sqlite3_context *result, int count, sqlite3_value **values);
 
-/// Counts a posting that is read. Returns SQLITE_INTERRUPT where the search is to end.
+/// Counts a posting that is read.
+///
+/// Returns SQLITE_INTERRUPT if the search must end.
 static inline int scoring_read(struct spotlight_search *search) {
   search->readCount++;
   bool looks = search->interruption && search->readCount % 1024 == 0;
@@ -50,14 +53,14 @@ static inline bool scoring_is_kept(const struct spotlight_search *search, int64_
   return object >= 0 && object <= kept[count - 1] && bits[object >> 6] >> (object & 63) & 1;
 }
 
-/// Returns whether a number is that of a live document.
+/// Returns whether a live document has a number.
 static inline bool scoring_is_alive(const struct spotlight_search *search, int64_t document) {
   if (document <= 0 || document >= search->documentCount) return false;
   return search->alive[document >> 6] >> (document & 63) & 1;
 }
 
-/// Fetches into the cache the data of a document that probably follows a live one in a list, so
-/// that the pass over the list does not wait for the memory.
+/// Prefetches the data of a document that probably follows in the list, so that the pass over the
+/// list does not wait for memory.
 static inline void scoring_expect(const struct spotlight_search *search, int64_t document) {
   int64_t ahead = document + SCORING_AHEAD;
   if (ahead < search->documentCount) __builtin_prefetch(documentAt(search, ahead));
@@ -73,7 +76,7 @@ static inline bool scoring_is_wanted(const struct spotlight_search *search, int6
 /// Allocates the counts of phrases. Returns an SQLite result code.
 int scoring_prepare(struct spotlight_search *search, int phrases);
 
-/// Sets how many documents have a phrase, and BM25's inverse document frequency of it.
+/// Sets the document count of a phrase, and computes its inverse document frequency for BM25.
 void scoring_set_count(struct spotlight_search *search, int phrase, int64_t documents);
 
 /// Returns the factor by which an object's numbers and dates change its score.
@@ -85,8 +88,8 @@ static inline double scoring_norm(const struct spotlight_search *search, int64_t
     + search->lengthFactor * (double)documentAt(search, document)->length;
 }
 
-/// Reads the places of a phrase in the current document: their number, the sum of their weights,
-/// and what the phrase is in the title.
+/// Reads the occurrences of a phrase in the current document: their count, the sum of their
+/// weights, and their offsets in the title.
 static inline int scoring_places(
   const Fts5ExtensionApi *api, Fts5Context *context, const struct spotlight_search *search,
   const struct spotlight_document *found, int phrase, struct title *title, int64_t *count,
@@ -100,7 +103,7 @@ static inline int scoring_places(
   int result = api->xPhraseFirst(context, phrase, &at, &column, &offset);
   if (result != SQLITE_OK) return result;
   for (; column >= 0; api->xPhraseNext(context, &at, &column, &offset)) {
-    // The tables of FTS5 read this damage as the first place.
+    // Only damage makes an offset negative; the tables of FTS5 read it as the first offset.
     if (offset < 0) return SQLITE_CORRUPT_VTAB;
     places++;
     if (column < search->columnCount) sum += weights[column];
@@ -111,8 +114,10 @@ static inline int scoring_places(
   return SQLITE_OK;
 }
 
-/// Returns what a phrase adds to a score if its frequency is 1. The frequency is the last factor,
-/// so that a pass that knows it only at its end computes the same score.
+/// Returns the share of a phrase in a score if its frequency is 1.
+///
+/// The frequency is always the last factor, so that a pass that knows the frequency only at its end
+/// computes the same score.
 static inline double scoring_plain(double limit, double weight, double norm) {
   return weight > 0 ? limit * weight / (weight + norm) : 0;
 }

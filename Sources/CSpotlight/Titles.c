@@ -2,7 +2,7 @@
 #include "Hits.h"
 
 void title_add(struct title *title, int size, int offset) {
-  // FTS5 computes offsets from differences, which a damaged index has of any size.
+  // FTS5 computes offsets from differences, which can have any value in a damaged index.
   if (offset < 0 || size <= 0) return;
   for (int place = offset; place < 64 && place - offset < size; place++) {
     title->covered |= (uint64_t)1 << place;

@@ -3,19 +3,19 @@
 
 #include "Hits.h"
 
-/// What the words of a query are in the display name of a document.
+/// The matches of a query's words in the display name of a document.
 struct title {
   /// The column of the name; -1 for none.
   int column;
-  /// The place at which the name has to have the next word, if it begins with the query.
+  /// The offset at which the name must have the next word if the name begins with the query.
   int expected;
   bool begins;
-  /// A bit for each of the first 64 places of the name: whether a word covers it.
+  /// A bit for each of the first 64 offsets in the name, which says whether a word covers it.
   uint64_t covered;
-  /// Whether it begins with words as they are in the query, of which none is unfinished.
+  /// Whether the name begins with whole words of the query, and not only with prefixes.
   bool isFinished;
-  /// The most places that a phrase of the present word covers from the expected one on; of a
-  /// finished phrase, and of any.
+  /// The greatest count of offsets from `expected` on that a phrase of the present word covers: a
+  /// phrase of whole words, and any phrase.
   int finished, there;
   /// Whether the present phrase ends with the beginning of a word.
   bool isPrefix;
@@ -28,7 +28,7 @@ static inline struct title title_make(const struct spotlight_search *search, int
   return title;
 }
 
-/// Adds a place of a phrase of the present word.
+/// Adds an occurrence of a phrase of the present word.
 void title_add(struct title *title, int size, int offset);
 
 static inline void title_end_word(struct title *title) {

@@ -47,7 +47,7 @@ int cutter_emit(
   return cutter_colocate(cutter, cutter->sign, signSize, start, end);
 }
 
-// Returns the class of the code point at an offset, and moves the offset behind it.
+// Returns the class of the code point at an offset, and moves the offset past it.
 static int classAt(const struct cutter *cutter, int32_t *at) {
   UChar32 c;
   U8_NEXT(cutter->text, *at, cutter->length, c);
@@ -55,7 +55,7 @@ static int classAt(const struct cutter *cutter, int32_t *at) {
 }
 
 // Finds the words in the run of singles that begins at an offset. ICU reads the folded text, which
-// is the same for all normal forms, and in which kana and characters are still as written.
+// is the same for all normal forms, and which has kana and Chinese characters as written.
 static int findWords(struct cutter *cutter, int32_t at) {
   int32_t end = at;
   while (end < cutter->length && end - at < RUN_BYTES_MAX - U8_MAX_LENGTH) {
@@ -84,7 +84,7 @@ static int32_t codePointCount(const char *text, int32_t size) {
   return count;
 }
 
-// Emits the single at an offset, in its marked form where a word begins.
+// Emits a single, in its marked form if a word begins with it.
 static int emitMarked(
   struct cutter *cutter, const char *token, int32_t size, int32_t start, int32_t end
 ) {
@@ -114,8 +114,8 @@ static int emitFolded(struct cutter *cutter, int32_t start, int32_t end) {
   return emitMarked(cutter, word, size, start, end);
 }
 
-// Returns whether the Thai or Lao vowel AM stands at an offset as its two parts, of three bytes
-// each. The folded vowel is these parts, as one token.
+// Returns whether the text at an offset is the Thai or Lao vowel AM, written as two parts of three
+// bytes each. The folded vowel consists of the same two parts, as one token.
 static bool isDividedVowel(const struct cutter *cutter, int32_t at) {
   if (cutter->length - at < 6) return false;
   const char *text = cutter->text + at;
@@ -157,7 +157,7 @@ static int emitPictographs(
     if (c < 0) break;
     const struct unicode_folded *other = unicode_look_up(c);
     if (isRegional) {
-      // Two halves are a flag; the next half begins another one.
+      // Two regional halves are a flag; the third half begins the next flag.
       if (other->class != UNICODE_REGIONAL) break;
       memcpy(word + size, other->bytes, other->length);
       size += other->length;
@@ -236,7 +236,7 @@ static int appendToSign(
   return 0;
 }
 
-// Reads the word behind `#` or `@`, which is a token with its sign, as in `#tag` and `@name`.
+// Reads the word after `#` or `@`. The sign and the word are one token, as in `#tag` and `@name`.
 static void readSign(struct cutter *cutter, int32_t at) {
   int32_t start = at + 1, end = start;
   while (end < cutter->length && end - start <= 4 * SIGN_BYTES_MAX) {
@@ -264,8 +264,9 @@ static int markClass(UChar32 c) {
   }
 }
 
-// Emits marks of Thai or Lao that are not in canonical order, which look as if they were. All have
-// the range of all. Otherwise leaves `*at` at the offset of the first one.
+// Emits a sequence of Thai or Lao marks in canonical order if the text has them in another order,
+// which looks the same. Each mark has the range of the whole sequence. A sequence in canonical
+// order is not emitted, and `*at` stays at its first mark.
 static int emitMarks(struct cutter *cutter, int32_t *at) {
   UChar32 marks[MARKS_MAX];
   int32_t count = 0, end = *at;
@@ -295,7 +296,7 @@ static int emitMarks(struct cutter *cutter, int32_t *at) {
   return 0;
 }
 
-// Emits the word at an offset, and moves the offset behind it.
+// Emits the word at an offset, and moves the offset past it.
 static int cut(struct cutter *cutter, int32_t *at) {
   if ((unsigned char)cutter->text[*at] < 0x80) return cutter_compound(cutter, at);
   UChar32 c;
@@ -345,7 +346,7 @@ int spotlight_tokenize(
   while (at < length) {
     unsigned char byte = (unsigned char)text[at];
     if (byte < 0x80 && cutter_ascii[byte] == 0) {
-      // A sign stands before a word, and behind none.
+      // A sign directly precedes a word, and does not directly follow a word.
       if ((byte == '#' || byte == '@') && at != end) readSign(&cutter, at);
       at++;
       continue;
@@ -424,7 +425,7 @@ static void destroy(Fts5Tokenizer *tokenizer) {
   (void)tokenizer;
 }
 
-// Takes the tokens of a query, which its author has tokenized.
+// Passes on the tokens of a MATCH expression, whose texts are already tokens.
 static int takeTokens(
   void *context, const char *text, int length,
   int (*take)(void *, int, const char *, int, int, int)

@@ -3,16 +3,17 @@
 
 #include <stdlib.h>
 
-// What a document has of a word.
+// A document that matches a word.
 struct found {
   double score;
   int64_t document;
-  // The places of the display name that the word covers, and whether the name begins with it.
+  // The offsets in the display name that the word covers, and whether the name begins with the
+  // word.
   uint64_t covered;
   bool begins, isFinished;
 };
 
-// Documents with the scores of a word, by their numbers.
+// Documents with their scores for a word, in the order of document numbers.
 struct foundList {
   struct found *documents;
   int64_t count, max;
@@ -21,11 +22,11 @@ struct foundList {
 // One pass over the documents of a phrase.
 struct pass {
   struct spotlight_search *search;
-  // The number of the phrase in the query.
+  // The index of the phrase in the query.
   int phrase;
   int64_t count;
-  // Whether the pass ranks the documents itself; otherwise it adds them to `found`, with scores
-  // that are multiplied by the frequency at its end.
+  // Whether the pass ranks the documents itself. Otherwise, it adds them to `found`, and their
+  // scores are multiplied by the frequency after the pass.
   bool ranks;
   struct foundList found;
 };
@@ -64,7 +65,7 @@ static int visit(const Fts5ExtensionApi *api, Fts5Context *context, void *data) 
   title.isPrefix = search->phrases[pass->phrase].isPrefix;
   int64_t count;
   double weight;
-  // The cursor of a phrase has this phrase alone.
+  // The cursor of a phrase has only this phrase, at index 0.
   result = scoring_places(api, context, search, found, 0, &title, &count, &weight);
   if (result != SQLITE_OK) return result;
   title_end_word(&title);
@@ -83,8 +84,8 @@ static int visit(const Fts5ExtensionApi *api, Fts5Context *context, void *data) 
     plain, document, title.covered, title.begins, title.isFinished});
 }
 
-// Adds the documents of another phrase to those of the phrases before it. `spare` keeps the memory
-// of the former list for the next phrase.
+// Adds the documents of the next phrase to the documents of the previous phrases. `spare` keeps the
+// memory of the former list for the next call.
 static int addPhrase(
   struct foundList *all, struct foundList *spare, const struct foundList *phrase, double frequency
 ) {
@@ -100,7 +101,7 @@ static int addPhrase(
       .document = phrase->documents[next].document};
     if (next < phrase->count && phrase->documents[next].document == found.document) {
       struct found added = phrase->documents[next++];
-      // The product is rounded by itself, as where one row has all phrases.
+      // The product is rounded before the addition, as in the ranking of a row with all phrases.
       double score = added.score * frequency;
       found.score += score;
       found.covered |= added.covered;
@@ -115,7 +116,7 @@ static int addPhrase(
   return SQLITE_OK;
 }
 
-// Ranks the documents of several phrases of one word, or with factors for their scores.
+// Ranks the documents of a word that has several phrases, or whose documents have boosts.
 static int rankPhrases(
   const Fts5ExtensionApi *api, Fts5Context *context, struct spotlight_search *search
 ) {
@@ -132,7 +133,7 @@ static int rankPhrases(
     result = api->xQueryPhrase(context, phrase, &pass, visit);
     if (result != SQLITE_OK) break;
     counts[phrase] = pass.count;
-    // The passes read a frequency of 1 at the first place.
+    // The passes compute scores as if the frequency were 1.
     scoring_set_count(search, phrase, pass.count);
     frequencies[phrase] = search->frequencies[phrase];
     search->frequencies[0] = 1;
@@ -182,7 +183,7 @@ void word_rank(
       struct pass pass = {.search = search, .ranks = true};
       code = api->xQueryPhrase(context, 0, &pass, visit);
       scoring_set_count(search, 0, pass.count);
-      // Different scores may become equal ones, which are ordered otherwise.
+      // Rounding can make different scores equal, so the hits are put in order again.
       int32_t count = search->hitCount;
       search->hitCount = 0;
       for (int32_t at = 0; at < count; at++) {

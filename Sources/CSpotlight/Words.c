@@ -4,17 +4,17 @@
 #include <string.h>
 
 enum {
-  // The number of words that are known to be collected; a power of two.
+  // The number of slots for the hashes of collected words; a power of two.
   SLOT_COUNT = 1 << 15,
 };
 
 struct spotlight_words {
-  // Hashes of collected words. One that another word has displaced is collected again.
+  // The hashes of collected words. A word whose hash was displaced is collected again.
   uint64_t known[SLOT_COUNT];
-  // The new words, each with SPOTLIGHT_TOKEN_END behind it.
+  // The new words, each followed by SPOTLIGHT_TOKEN_END.
   char *bytes;
   int32_t size, capacity;
-  // The number of tokens since it was last taken.
+  // The number of tokens since the count was last taken.
   int64_t tokenCount;
 };
 
@@ -48,14 +48,14 @@ void words_count(struct spotlight_words *words, int64_t count) {
   words->tokenCount += count;
 }
 
-// Returns eight bytes, without a call: most words are shorter than a call takes.
+// Returns eight bytes without a function call, which would take longer than most words.
 static inline uint64_t read8(const char *bytes) {
   uint64_t chunk;
   memcpy(&chunk, bytes, 8);
   return chunk;
 }
 
-// Returns all of one to seven bytes.
+// Returns a number that depends on each of one to seven bytes.
 static inline uint64_t readShort(const char *bytes, int32_t size) {
   if (size >= 4) {
     uint32_t first, last;
@@ -73,7 +73,7 @@ static inline uint64_t mix(uint64_t hash, uint64_t chunk) {
 }
 
 static uint64_t hash(const char *bytes, int32_t size) {
-  // The length is spread first: beside a short chunk, it would cancel against the last letters.
+  // The length is mixed in first: next to a short chunk, it could cancel out the last letters.
   uint64_t hash = mix(0, (uint64_t)size);
   for (; size >= 8; size -= 8, bytes += 8) hash = mix(hash, read8(bytes));
   if (size > 0) hash = mix(hash, readShort(bytes, size));
@@ -81,7 +81,8 @@ static uint64_t hash(const char *bytes, int32_t size) {
   return hash | 1;
 }
 
-// Returns whether a word has a digit, or one code point alone: no typing mistake of it is searched.
+// Returns whether searches allow no typing mistakes of a word: it has a digit, or too few or too
+// many code points.
 static bool isExact(const char *word, int32_t size) {
   int32_t count = 0;
   for (int32_t at = 0; at < size; at++) {

@@ -3,7 +3,7 @@
 
 #include "CSpotlight.h"
 
-/// Collects a word, unless it is known to be collected. Returns an SQLite result code.
+/// Collects a word, unless the collection already has it; returns an SQLite result code.
 int words_collect(struct spotlight_words *words, const char *word, int32_t size);
 
 /// Counts the tokens of a text of a document.

@@ -6,8 +6,8 @@ import Synchronization
 
 /// A client of a service: typed calls, and live results across connections.
 ///
-/// The client connects again after its connection has ended, and each result continues with the
-/// difference since the position that it has.
+/// The client reconnects after its connection ends. Each result then continues with the changes
+/// since its last position.
 public final class Client: Sendable {
   /// The state of the client's connection, for display.
   public enum ConnectionState: Equatable, Sendable {
@@ -15,7 +15,7 @@ public final class Client: Sendable {
     case connecting
     /// The client is connected.
     case connected
-    /// The connection has ended; the client connects again after a pause.
+    /// The connection has ended; the client reconnects after a pause.
     case disconnected
     /// The program has closed the client, or the container in the same process.
     case closed
@@ -26,10 +26,10 @@ public final class Client: Sendable {
   /// Creates a client and connects it.
   ///
   /// - Parameters:
-  ///   - connect: Connects a connection to the service; called for each attempt.
-  ///   - pause: Waits between two attempts; false where the service has ended for good, which
-  ///     closes the client.
-  ///   - logger: The logger of connections that end and begin; nil for none.
+  ///   - connect: Connects a `ClientConnection` to the service; called for each attempt.
+  ///   - pause: Waits between two attempts; returns false if the service has ended for good, and
+  ///     the client then closes.
+  ///   - logger: The logger for the beginnings and ends of connections; nil for none.
   /// - Throws: The error of the first attempt.
   package init(
     _ connect: @escaping @Sendable (ClientConnection) async throws(ClientError) -> Void,
@@ -47,7 +47,9 @@ public final class Client: Sendable {
   /// The state of the connection.
   public var state: ConnectionState { core.connectionState }
 
-  /// The current state of the connection and every later one, fewer for a slow reader.
+  /// A sequence of the current state of the connection and every later state.
+  ///
+  /// A slow reader gets the newest state only.
   public var states: AsyncStream<ConnectionState> { core.states() }
 
   /// Ends the connection and all live results.
@@ -63,9 +65,9 @@ public final class Client: Sendable {
   /// Observes a request until the client is closed.
   ///
   /// - Parameters:
-  ///   - call: The params of `observe`, whose `since` is the position of a result of this request
-  ///     that the caller has.
-  ///   - handler: Called with every event, in their order, on any thread; it must not wait.
+  ///   - call: The params of `observe`, in which `since` is the position of the caller's last
+  ///     result; nil if the caller has none.
+  ///   - handler: Called with every event, in order, on any thread; the handler must not wait.
   package func observe(
     _ call: ObserveCall,
     _ handler: @escaping @Sendable (SubscriptionEvent) -> Void
@@ -77,7 +79,7 @@ public final class Client: Sendable {
   ///
   /// - Parameter request: The request.
   /// - Returns: The values, in the order of the request.
-  /// - Throws: `ClientError`; `valueMismatch` for an object that has no value of the type.
+  /// - Throws: `ClientError`; `valueMismatch` for an object that cannot be decoded as the type.
   public func fetch<Value: ObjectValue>(
     _ request: FetchRequest<Value>
   ) async throws(ClientError) -> [Value] {
@@ -142,7 +144,7 @@ public final class Client: Sendable {
 }
 
 extension WrappedID {
-  /// Returns the text that the protocol has for the ID.
+  /// Returns the text of the ID in the protocol.
   ///
   /// - Throws: `ClientError` for the ID of a mock.
   func wireText() throws(ClientError) -> String {

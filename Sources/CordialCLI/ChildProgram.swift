@@ -1,7 +1,7 @@
 import Glibc
 import Transport
 
-/// A program that reads a file on its standard input and writes another one on its standard output.
+/// A program that reads a file on standard input and writes a new file on standard output.
 struct ChildProgram {
   private let path: String
 
@@ -13,9 +13,9 @@ struct ChildProgram {
   /// Files instead of pipes let the program read and write in any order.
   ///
   /// - Parameters:
-  ///   - input: The path of its input.
-  ///   - output: The path of its output, which must not exist.
-  /// - Throws: `InputError` if it cannot be run, or does not exit with 0.
+  ///   - input: The path of the file for standard input.
+  ///   - output: The path of the file for standard output, which must not exist.
+  /// - Throws: `InputError` if the program cannot be run or does not exit with 0.
   func run(input: String, output: String) throws {
     let source = unsafe open(input, O_RDONLY | O_CLOEXEC)
     let target = unsafe open(output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -26,7 +26,7 @@ struct ChildProgram {
       let reason = unsafe String(cString: strerror(errno))
       throw InputError(message: "The files of \(path) cannot be opened: \(reason)")
     }
-    // Where this process ignores the end of its children, the system reports no exit code.
+    // If this process inherited an ignored SIGCHLD, the system would report no exit code.
     signal(SIGCHLD, SIG_DFL)
     let (child, code) = ProgramStart.start(path, [], input: source, output: target)
     guard code == 0 else {
@@ -34,7 +34,8 @@ struct ChildProgram {
         message: "\(path) cannot be run: \(unsafe String(cString: strerror(code)))"
       )
     }
-    // The program has opened its input, which has all objects of the store.
+    // The input has all objects of the store, so it is deleted as soon as the program has opened
+    // it.
     unsafe unlink(input)
     var status: Int32 = 0
     var ended = unsafe waitpid(child, &status, 0)
@@ -57,7 +58,7 @@ struct TemporaryFolder {
 
   /// Creates the folder below `TMPDIR`, or below `/tmp`.
   ///
-  /// - Throws: `InputError` if it cannot be created.
+  /// - Throws: `InputError` if the folder cannot be created.
   init() throws {
     let parent = Paths.temporary
     let template = unsafe strdup("\(parent)/cordial-XXXXXX")
@@ -77,7 +78,7 @@ struct TemporaryFolder {
   }
 }
 
-/// A file to which lines are written.
+/// A new file that is written line by line.
 final class LineFile {
   private let path: String
   private var buffer: [UInt8] = []
@@ -88,7 +89,7 @@ final class LineFile {
 
   /// Creates a file.
   ///
-  /// - Throws: `InputError` if it cannot be created.
+  /// - Throws: `InputError` if the file cannot be created.
   init(_ path: String) throws {
     self.path = path
     descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -112,7 +113,7 @@ final class LineFile {
     buffer = []
   }
 
-  /// Writes the rest, and closes the file.
+  /// Writes the buffered bytes and closes the file.
   ///
   /// - Throws: `InputError` if not all lines could be written.
   func close() throws {

@@ -5,7 +5,7 @@
 // What always holds:
 // 1. Standard output carries results only; all other text goes to standard error.
 // 2. Exit codes: 0 success, 1 an error or a store that cannot be opened, 64 wrong usage.
-// 3. No text controls a terminal: `Terminal` shows its control characters, and sends none.
+// 3. No text controls a terminal: `Terminal` shows control characters as visible text instead.
 
 import ArgumentParser
 import Cordial
@@ -30,8 +30,8 @@ struct CordialProgram: AsyncParsableCommand {
       Where a command takes a STORE, the socket of a running `cordial serve --socket` works too.
       """,
     version: version,
-    // Each command has its name in its configuration. ArgumentParser would otherwise describe the
-    // type of each one, for which Swift searches all conformances: 2 ms of every start.
+    // Each command states its name in its configuration. Otherwise, ArgumentParser derives it from
+    // the type, and Swift searches all conformances for that: 2 ms at each start.
     subcommands: [
       Serve.self, Init.self, Fetch.self, Get.self, Save.self, Update.self, Delete.self,
       Search.self, Index.self, Watch.self, Subscriptions.self, Undo.self, Redo.self, History.self,
@@ -78,9 +78,10 @@ struct CordialProgram: AsyncParsableCommand {
     }
   }
 
-  /// Ends the process with the help or the error of ArgumentParser, which may quote an argument.
+  /// Ends the process with the help or the error message of ArgumentParser.
   ///
-  /// `exit(withError:)` would send the control characters of the argument to a terminal.
+  /// The message may quote an argument. `exit(withError:)` would send the argument's control
+  /// characters to a terminal.
   private static func end(with error: any Error) -> Never {
     let code = exitCode(for: error)
     let message = fullMessage(for: error)

@@ -11,13 +11,13 @@ final class ImportFile: InputFile {
   /// Opens a file.
   ///
   /// - Parameter path: The path; `-` for standard input.
-  /// - Throws: `InputError` where it cannot be read.
+  /// - Throws: `InputError` if the file cannot be read.
   init(_ path: String) throws {
     let source = try Input.open(path)
     var facts = stat()
     let isFile =
       unsafe fstat(source, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
-      // Files below /proc have no size, and a shell may have read a part.
+      // Files below /proc report no size. A shell may have read a part of standard input already.
       && facts.st_size > 0 && lseek(source, 0, SEEK_CUR) == 0
     guard !isFile else {
       descriptor = source
@@ -72,9 +72,9 @@ final class TemporaryInput {
 
   private static let bufferBytesMax = 1 << 18
 
-  /// Creates a file below `TMPDIR`, or below `/tmp`, which no other process can open.
+  /// Creates a file below `TMPDIR` or `/tmp` that no other process can open.
   ///
-  /// - Throws: `InputError` where it cannot be created.
+  /// - Throws: `InputError` if the file cannot be created.
   init() throws {
     let template = unsafe strdup("\(Paths.temporary)/cordial-XXXXXX")
     defer { unsafe free(template) }
@@ -91,21 +91,21 @@ final class TemporaryInput {
     if descriptor >= 0 { _ = close(descriptor) }
   }
 
-  /// Adds bytes.
+  /// Appends bytes to the file.
   ///
-  /// - Throws: `InputError` where they cannot be written.
+  /// - Throws: `InputError` if the bytes cannot be written.
   func write(_ bytes: some Sequence<UInt8>) throws {
     buffer += bytes
     if buffer.count >= Self.bufferBytesMax { try flush() }
   }
 
-  /// Returns the file for reading.
+  /// Returns the written file for reading.
   func input() throws -> ImportFile {
     let (descriptor, count) = try finish()
     return ImportFile(descriptor, count: count)
   }
 
-  /// Gives the descriptor and the length away.
+  /// Writes the buffered bytes, and passes the open descriptor and the length to the caller.
   fileprivate func finish() throws -> (descriptor: CInt, count: Int) {
     try flush()
     defer { descriptor = -1 }

@@ -9,10 +9,10 @@ import UnixSignals
 /// `cordial search --interactive`: a search on a terminal while a person types.
 struct InteractiveSearch {
   let store: StoreArgument
-  /// The search to begin with.
+  /// The initial search.
   let call: SearchCall
 
-  /// What the search waits for.
+  /// An event that the search handles.
   private enum Event: Sendable {
     case input([UInt8])
     case answer(ClientConnection.Outcome, search: Int)
@@ -22,9 +22,9 @@ struct InteractiveSearch {
     case ended
   }
 
-  /// Searches until the person or a signal ends it.
+  /// Searches until the person or a signal ends the search.
   ///
-  /// - Throws: `InputError` without a terminal, and where the service ends the connection;
+  /// - Throws: `InputError` if there is no terminal, or if the service ends the connection;
   ///   `ClientError`, `StoreError` or `TransportError`.
   func run() async throws {
     guard Terminal.isOutput, let keyboard = Keyboard() else {
@@ -56,7 +56,7 @@ struct InteractiveSearch {
     }
   }
 
-  /// Takes keys and answers, until a key ends the search.
+  /// Handles keys and answers until a key ends the search.
   private func show(
     _ events: AsyncStream<Event>,
     _ source: AsyncStream<Event>.Continuation,
@@ -65,11 +65,11 @@ struct InteractiveSearch {
   ) async throws {
     var box = SearchBox(query: call.query)
     var reader = KeyReader()
-    /// The number of the newest search, and the request of one that has no answer yet.
+    /// The number of the newest search, and the request ID of a search without an answer.
     var search = 0
     var running: Int64?
     func find() {
-      // A search for fewer letters is of no use any more.
+      // The query has changed, so the answer to the running search is not needed.
       if let running { client.notify(.cancelRequest, .object([.id: .integer(running)])) }
       search += 1
       let number = search
@@ -88,7 +88,7 @@ struct InteractiveSearch {
     for await event in events {
       switch event {
       case .input(let bytes):
-        // Without a terminal, there are no more keys.
+        // No bytes mean that the terminal has closed and sends no more keys.
         guard !bytes.isEmpty else { return }
         for key in reader.keys(bytes) {
           switch box.press(key) {
@@ -112,7 +112,7 @@ struct InteractiveSearch {
         let object = answer[.objects]?.array?.first
         box.show(object: id, object?[.values]?.members)
       case .object(.failure(let error), _, search): box.show(message: error.message)
-      // The answer of an earlier search, and an object of its hits.
+      // These events belong to an earlier search and its hits.
       case .answer, .object: continue
       case .redraw: break
       case .ended: throw InputError(message: "The service ended the connection")
@@ -123,7 +123,7 @@ struct InteractiveSearch {
 }
 
 extension LiveScreen {
-  /// Shows a search, with the selected hit in reverse.
+  /// Shows a search, with the selected hit in reverse video.
   fileprivate func show(_ box: SearchBox) {
     let marks = hasColors ? ("\u{1B}[1;33m", "\u{1B}[22;39m") : nil
     let lines = box.lines(height: Terminal.size.lines, marks: marks).map { line in
@@ -133,23 +133,24 @@ extension LiveScreen {
   }
 }
 
-/// The keyboard of a terminal, whose keys come at once and are not shown.
+/// The keyboard of a terminal in a mode that delivers each key at once, without echo.
 private struct Keyboard: Sendable {
   private let former: termios
 
-  /// Creates the keyboard of standard input; nil where that is no terminal.
+  /// Creates the keyboard of standard input, or returns nil if standard input is no terminal.
   init?() {
     var former = termios()
     guard unsafe tcgetattr(0, &former) == 0 else { return nil }
     self.former = former
   }
 
-  /// Has keys come at once, and passes their bytes to a body on a thread that ends with the
-  /// program; no bytes at the end of the input.
+  /// Delivers keys at once: passes their bytes to a body, and no bytes at the end of the input.
+  ///
+  /// The body runs on a thread that ends with the program.
   func begin(_ body: @escaping @Sendable ([UInt8]) -> Void) {
     var raw = former
     raw.c_lflag &= ~tcflag_t(ICANON | ECHO)
-    // The keys that a terminal would keep for itself, such as Control-S.
+    // Otherwise the terminal handles some keys itself, such as Control-S.
     raw.c_iflag &= ~tcflag_t(IXON | ICRNL)
     _ = unsafe tcsetattr(0, TCSANOW, &raw)
     DispatchQueue(label: "cordial.keyboard").async {
@@ -165,7 +166,7 @@ private struct Keyboard: Sendable {
     }
   }
 
-  /// Restores the terminal.
+  /// Restores the former mode of the terminal.
   func restore() {
     var former = former
     _ = unsafe tcsetattr(0, TCSANOW, &former)

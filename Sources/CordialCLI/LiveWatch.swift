@@ -12,10 +12,10 @@ struct LiveWatch {
   let store: StoreArgument
   /// The params of `observe`.
   let call: ObserveCall
-  /// The words of the request, for the first line.
+  /// The request in words, for the first line.
   let title: String
 
-  /// The shortest time between two drawings.
+  /// The minimum time between two drawings.
   private static let frame = Duration.milliseconds(40)
 
   /// Shows the table until a signal ends the program, or the subscription ends.
@@ -44,7 +44,7 @@ struct LiveWatch {
     }
   }
 
-  /// Shows each event, and events that come fast together.
+  /// Shows the result after each event; while more events wait, at most once per `frame`.
   private func show(_ events: EventQueue, on screen: LiveScreen) async throws {
     let clock = ContinuousClock()
     var result = LiveResult()
@@ -67,15 +67,15 @@ struct LiveWatch {
   }
 }
 
-/// What the table waits for.
+/// An event that changes the screen.
 private enum Event: Sendable {
   case subscription(SubscriptionEvent)
   case connection(Client.ConnectionState)
-  /// The table has to be shown again.
+  /// A change of the terminal's size, after which the table is drawn again.
   case redraw
 }
 
-/// The events of the table, with the number of those that wait.
+/// A queue of the table's events with the count of waiting events.
 private final class EventQueue: Sendable {
   let stream: AsyncStream<Event>
   private let source: AsyncStream<Event>.Continuation
@@ -90,7 +90,7 @@ private final class EventQueue: Sendable {
     source.yield(event)
   }
 
-  /// Counts an event that was taken; returns whether no other one waits.
+  /// Removes an event from the count and returns whether no event waits.
   func take() -> Bool {
     waiting.withLock { count in
       count -= 1
@@ -99,14 +99,14 @@ private final class EventQueue: Sendable {
   }
 }
 
-/// The second screen of a terminal; the first one stays unchanged.
+/// The alternate screen of a terminal; the main screen stays unchanged.
 final class LiveScreen: Sendable {
   let hasColors = unsafe getenv("NO_COLOR") == nil
 
   init() {
-    // A suspended program would leave the second screen to the shell.
+    // A suspended program would leave the alternate screen to the shell.
     Glibc.signal(SIGTSTP, SIG_IGN)
-    // The second screen, without a cursor and without line wrap.
+    // Enters the alternate screen, without a cursor and without line wrap.
     Terminal.raw("\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l")
   }
 
@@ -115,12 +115,12 @@ final class LiveScreen: Sendable {
     await UnixSignalsSequence(trapping: .sigint, .sigterm, .sighup, .sigquit, .sigwinch)
   }
 
-  /// Returns to the first screen.
+  /// Returns to the main screen.
   func leave() {
     Terminal.raw("\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l")
   }
 
-  /// Ends the program as the signal would have ended it, with the terminal restored.
+  /// Restores the terminal, and ends the program with the default action of the signal.
   func end(_ signal: UnixSignal) {
     leave()
     Glibc.signal(signal.number, SIG_DFL)
@@ -134,7 +134,7 @@ final class LiveScreen: Sendable {
     show(lines: lines.map(colored))
   }
 
-  /// Shows lines, of which the terminal cuts long ones.
+  /// Shows lines; the terminal cuts long lines, because line wrap is off.
   func show(lines: [String]) {
     var text = "\u{1B}[H"
     for (index, line) in lines.enumerated() {

@@ -6,11 +6,11 @@ import XcodeModel
 
 /// The model files of Cordial and of Xcode.
 enum ModelFile {
-  /// Reads a model and notes on standard error which parts of an Xcode model have no equivalent.
+  /// Reads a model, and reports on standard error which parts of an Xcode model have no equivalent.
   ///
   /// - Parameters:
-  ///   - path: A model file, an Xcode model, or a folder of model files. Of a folder, the last file
-  ///     in the natural order of the names is read.
+  ///   - path: A model file, an Xcode model, or a folder of model files. From a folder, the
+  ///     function reads the last file in the natural order of the names.
   ///   - configuration: The configuration to read, nil for the whole model.
   /// - Returns: The model.
   /// - Throws: `StoreError` with every fault, `InputError`.
@@ -75,7 +75,7 @@ enum ModelFile {
     }
   }
 
-  /// Converts an Xcode model and notes on standard error which parts have no equivalent.
+  /// Converts an Xcode model, and reports on standard error which parts have no equivalent.
   static func convert(_ path: String) throws -> JSONValue {
     do throws(XcodeModel.Failure) {
       let found = try XcodeModel(path: path)

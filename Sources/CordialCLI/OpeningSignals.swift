@@ -25,7 +25,7 @@ final class OpeningSignals: Sendable {
 
   /// Waits for signals until the task is cancelled.
   ///
-  /// - Parameter end: Ends the program, because a signal came while the store was opened.
+  /// - Parameter end: Ends the program; called if a signal arrives before the store is open.
   func watch(_ end: @Sendable () async -> Void) async {
     for await _ in signals {
       let ends = state.withLock { state in
@@ -42,12 +42,15 @@ final class OpeningSignals: Sendable {
     }
   }
 
-  /// Leaves signals to the service that is about to be started; the store is open.
+  /// Records that the store is open, so that a signal no longer ends the program at once.
   func opened() {
     state.withLock { if $0 == .opening { $0 = .open } }
   }
 
-  /// Returns whether the service may serve, which traps signals itself now; otherwise it ends.
+  /// Returns whether the service may serve.
+  ///
+  /// If so, the service handles signals itself from now on. Otherwise a signal has arrived, and the
+  /// service must end.
   func mayServe() -> Bool {
     state.withLock { state in
       guard state == .open else { return false }

@@ -17,7 +17,7 @@ struct Listening {
 
 /// The transport of the service, from its start to its end.
 final class Server: ServiceLifecycle.Service {
-  /// What answers the requests.
+  /// The content that answers the requests.
   enum Content {
     /// A store, with the bytes that the first peer sent before the store was open.
     case store(initialInput: [UInt8])

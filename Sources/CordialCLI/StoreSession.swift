@@ -25,12 +25,12 @@ struct StoreArgument: ParsableArguments {
     return unsafe stat(store, &facts) == 0 && facts.st_mode & S_IFMT == S_IFSOCK
   }
 
-  /// Whether something has the path, a store's folder or a socket.
+  /// Whether any file exists at the path, such as a store's folder or a socket.
   var exists: Bool { unsafe access(store, F_OK) == 0 }
 
   /// Opens the store, or connects to its service, for the duration of a call.
   ///
-  /// `purpose` is what the command needs of a store that is opened here.
+  /// `purpose` states what the command does with a store that it opens itself.
   func with<Result>(
     model: String? = nil,
     creating: Model? = nil,
@@ -69,8 +69,9 @@ struct StoreArgument: ParsableArguments {
 }
 
 extension StoreArgument {
-  /// Connects a client of the store, which connects to a socket again after its connection ended,
-  /// for the duration of a call.
+  /// Connects a client to the store for the duration of a call.
+  ///
+  /// A client of a socket connects again when its connection ends.
   func withClient<Result>(_ body: (Client) async throws -> Result) async throws -> Result {
     guard !isSocket else {
       let client = try await Client.socket(store)
@@ -111,7 +112,7 @@ extension StoreArgument {
   }
 }
 
-/// The absolute forms of the paths that a user wrote.
+/// Functions that make paths of a user absolute, and the path of temporary files.
 enum Paths {
   /// The folder of temporary files: `TMPDIR`, or `/tmp` without it.
   static var temporary: String {
@@ -146,18 +147,19 @@ enum Logging {
   static var quiet: Logger { service(.error) }
 }
 
-/// The log on standard error, which shows control characters on a terminal.
+/// The log on standard error, with visible control characters on a terminal.
 private struct LogStream: TextOutputStream, Sendable {
   mutating func write(_ text: String) { Terminal.log(text) }
 }
 
 extension ClientConnection {
-  /// The number of times that a command waits for the index: five minutes.
+  /// The maximum number of waits of a command for the index, five minutes in all.
   private static let catchUpMax = 60
 
-  /// Lets the index of a store that a command has just opened catch up, as long as it advances.
+  /// Waits until the index of a store that a command has just opened has caught up.
   ///
-  /// - Throws: The error of the last wait, where the index is neither reading nor built.
+  /// - Throws: The error of the last wait, if the index is neither catching up nor being rebuilt,
+  ///   or after `catchUpMax` waits.
   func catchUp() async throws {
     for attempt in 1... {
       do {

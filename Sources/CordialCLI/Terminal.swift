@@ -5,8 +5,8 @@ import LiveTable
 
 /// The output for a person.
 ///
-/// No text of a store, a file or another process controls a terminal: all functions but `raw` show
-/// its control characters there. Elsewhere they write every text unchanged.
+/// No text of a store, a file or another process controls a terminal: all functions except `raw`
+/// make control characters visible there. To other outputs, they write every text unchanged.
 enum Terminal {
   /// Whether standard output is a terminal.
   static let isOutput = isatty(1) == 1
@@ -27,28 +27,31 @@ enum Terminal {
     self.text(text + "\n")
   }
 
-  /// Writes text with the ends of its lines to standard output.
+  /// Writes text that includes its line ends to standard output.
   static func text(_ text: String) {
     write(isOutput ? VisibleText.lines(text) : text, to: 1)
   }
 
-  /// Writes text with the ends of its lines to standard error.
+  /// Writes text that includes its line ends to standard error.
   static func note(_ text: String) {
     write(isError ? VisibleText.lines(text) : text, to: 2)
   }
 
-  /// Writes text with the ends of its lines to standard error as far as there is room for it: a
-  /// service does not wait for a reader of its log.
+  /// Writes text that includes its line ends to standard error, without waiting.
+  ///
+  /// Drops the text for which there is no room, because a service must not wait for a reader of its
+  /// log.
   static func log(_ text: String) {
     write(isError ? VisibleText.lines(text) : text, to: 2, mayWait: false)
   }
 
-  /// Writes a line over the last one on standard error; nothing where that is no terminal.
+  /// Overwrites the current line on standard error; writes nothing if standard error is no
+  /// terminal.
   static func progress(_ text: String) {
     if isError { write("\r" + VisibleText.line(text), to: 2) }
   }
 
-  /// Writes a sentence about an error to standard error, and a hint.
+  /// Writes an error message and a hint to standard error.
   static func complain(_ message: String, hint: String?) {
     note("cordial: \(message)\n")
     if let hint { note("  \(hint)\n") }
@@ -61,7 +64,7 @@ enum Terminal {
     write(text, to: 1)
   }
 
-  /// The number of lines and columns of the terminal; 24 and 80 where it does not tell them.
+  /// The numbers of lines and columns of the terminal; 24 and 80 if it does not report them.
   static var size: (lines: Int, columns: Int) {
     var size = winsize()
     guard unsafe ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0, size.ws_col > 0 else {
@@ -70,7 +73,7 @@ enum Terminal {
     return (Int(size.ws_row), Int(size.ws_col))
   }
 
-  /// A pipe that can be written to has room for so many bytes.
+  /// The minimum number of bytes that a writable pipe accepts without blocking.
   private static let pipeBytesMin = Int(PIPE_BUF)
 
   private static func write(_ text: String, to descriptor: CInt, mayWait: Bool = true) {
@@ -128,6 +131,6 @@ enum Terminal {
     }.joined(separator: "\n")
   }
 
-  /// The number of columns of the widest cell.
+  /// The maximum number of columns of a cell.
   private static let cellMax = 48
 }

@@ -10,7 +10,7 @@ enum WholeArchive {
   ///
   /// - Parameters:
   ///   - client: A client of the service, which runs on this machine.
-  ///   - write: Called with each line, without its end.
+  ///   - write: Called with each line, without its line end.
   /// - Throws: `ClientError`; `StoreError`; `InputError` without a temporary folder.
   static func export(_ client: ClientConnection, _ write: (String) -> Void) async throws {
     let model = try await client.call(ModelCall()).json
@@ -28,7 +28,7 @@ enum WholeArchive {
   /// - Parameters:
   ///   - contents: The archive.
   ///   - path: The folder to create.
-  /// - Throws: `StoreError`; the errors of the file. The folder then does not exist.
+  /// - Throws: `StoreError`; the errors of the file. After an error, the folder does not exist.
   static func restore(_ contents: Archive.Contents, as path: String) throws {
     let target = StoreContainer(path: Paths.absolute(path))
     var lines = contents.content

@@ -3,8 +3,8 @@
 // Must not know: mocks, arguments.
 //
 // What always holds:
-// 1. A container closes everything that it opened in the reverse order.
-// 2. A follower of the program is told each commit once, also across restarts.
+// 1. A container closes its followers before its stores.
+// 2. Each follower of the program receives each commit once, also across restarts.
 
 public import Cordial
 import CordialService
@@ -37,17 +37,17 @@ public struct ModelSource: Sendable {
 
 /// A store of a container.
 public struct StoreDescription: Sendable, Equatable {
-  /// The place of a store.
+  /// The location of a store.
   public enum Location: Sendable, Equatable {
-    /// A folder, which is created where it does not exist.
+    /// A folder, which is created if it does not exist.
     case folder(String)
-    /// The memory; the store ends with its container.
+    /// The memory; the store exists only as long as its container.
     case memory
   }
 
-  /// The name by which a program asks for the store.
+  /// The name by which a program selects the store.
   public let name: String
-  /// The place of the store.
+  /// The location of the store.
   public let location: Location
   /// Whether saves are refused.
   public let isReadOnly: Bool
@@ -55,8 +55,8 @@ public struct StoreDescription: Sendable, Equatable {
   /// Creates a description.
   ///
   /// - Parameters:
-  ///   - name: The name by which a program asks for the store.
-  ///   - location: The place of the store.
+  ///   - name: The name by which a program selects the store.
+  ///   - location: The location of the store.
   ///   - isReadOnly: Whether saves are refused.
   public init(_ name: String = "default", at location: Location, isReadOnly: Bool = false) {
     self.name = name
@@ -67,11 +67,11 @@ public struct StoreDescription: Sendable, Equatable {
 
 /// The purpose for which a program opens its stores.
 public enum ContainerProfile: String, Sendable, CaseIterable {
-  /// The program's own data, in the places that the descriptions name.
+  /// The program's own data, in the locations of the descriptions.
   case shared
   /// A preview with data in memory.
   case previewInMemory
-  /// A preview with data that stays, in folders beside those of the program's own data.
+  /// A preview with persistent data, in folders beside the folders of the program's own data.
   case previewInPersistentStore
   /// A test with empty stores in memory.
   case test
@@ -80,9 +80,10 @@ public enum ContainerProfile: String, Sendable, CaseIterable {
   ///
   /// `-AllowCloudKitSync 0` is accepted, because no store is synchronized with CloudKit.
   ///
-  /// - Parameter arguments: The arguments; others are ignored.
-  /// - Returns: The profile; nil where no argument names one.
-  /// - Throws: `ContainerError` for a missing value and for one that is neither 0 nor 1.
+  /// - Parameter arguments: The arguments of the program; the method ignores unknown arguments.
+  /// - Returns: The profile; nil if no argument selects a profile.
+  /// - Throws: `ContainerError` for a missing or unsupported value, and for contradictory
+  ///   arguments.
   public static func named(
     in arguments: [String]
   ) throws(ContainerError) -> ContainerProfile? {
@@ -113,7 +114,7 @@ public enum ContainerProfile: String, Sendable, CaseIterable {
     return found
   }
 
-  /// Returns the place of a store under the profile.
+  /// Returns the location of a store under the profile.
   func location(of description: StoreDescription) -> StoreDescription.Location {
     switch (self, description.location) {
     case (.shared, let location): location
@@ -125,7 +126,7 @@ public enum ContainerProfile: String, Sendable, CaseIterable {
 
 /// The reason why a container cannot be opened.
 public struct ContainerError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// A sentence about what failed, with advice where there is any.
+  /// A sentence about the failure, with a hint if there is one.
   public let message: String
 
   /// The message.
@@ -168,15 +169,16 @@ public final class Container: Sendable {
   /// - Parameters:
   ///   - model: The model of all stores.
   ///   - stores: The stores, with different names.
-  ///   - profile: The purpose; nil for that of the arguments, or `shared` where they name none.
-  ///   - followers: The parts of the program that are told every commit of each store, from the
-  ///     initializer's return until the container is closed. The logger gets the error of one that
-  ///     fails.
-  ///   - spotlight: The part of the program that decides what the search indexes have; nil where
-  ///     the model decides alone.
+  ///   - profile: The profile; nil for the profile that the arguments select, or `shared` if they
+  ///     select none.
+  ///   - followers: The parts of the program that receive every commit of each store, from the
+  ///     return of the initializer until the container is closed. If a follower fails, the logger
+  ///     receives its error.
+  ///   - spotlight: The part of the program that decides the content of the search indexes; nil if
+  ///     the model alone decides.
   ///   - arguments: The arguments of the program, for its profile.
   ///   - logger: The logger of the service; nil for none.
-  /// - Throws: `ContainerError`; no store stays open then.
+  /// - Throws: `ContainerError`; all stores are then closed.
   public init(
     model: ModelSource,
     stores: [StoreDescription],
@@ -215,7 +217,7 @@ public final class Container: Sendable {
     }
   }
 
-  /// Tells a follower the commits of a store.
+  /// Starts to report the commits of a store to a follower.
   private func start(
     _ follower: some HistoryFollower,
     of store: String,
@@ -224,7 +226,7 @@ public final class Container: Sendable {
     let client: Client
     do throws(ClientError) {
       client = try await self.client(store)
-      // The commits of the program begin after this.
+      // The program's own commits begin later, so that the follower receives all of them.
       try await client.register(follower)
     } catch {
       logger.error("\(follower.name) cannot follow the store \(store): \(error)")
@@ -244,7 +246,7 @@ public final class Container: Sendable {
 
   private let firstName: String
 
-  /// Closes the stores that were opened before one that cannot be opened.
+  /// Closes the open stores, after another store could not be opened.
   private static func close(_ engines: [String: Engine], _ logger: Logger) async {
     for (name, engine) in engines {
       do {
@@ -287,7 +289,7 @@ public final class Container: Sendable {
     }
   }
 
-  /// Returns the service of a store.
+  /// Returns the engine of a store.
   func engine(_ store: String?) throws(ClientError) -> Engine {
     let name = store ?? firstName
     guard let engine = engines[name] else {
@@ -302,7 +304,7 @@ public final class Container: Sendable {
 
   /// Returns a new client of a store.
   ///
-  /// - Parameter store: The name of the store; nil for the first one.
+  /// - Parameter store: The name of the store; nil for the first store.
   /// - Returns: The client.
   /// - Throws: `ClientError` for a name that the container does not have.
   public func client(_ store: String? = nil) async throws(ClientError) -> Client {
@@ -315,7 +317,7 @@ public final class Container: Sendable {
 
   /// Answers the requests that have arrived, ends the connections and closes the stores.
   ///
-  /// The container's clients are closed too. A second call waits for the first one.
+  /// The container's clients are closed too. A second call waits for the first call.
   ///
   /// - Throws: The error of the last store that could not be closed.
   public func close() async throws {

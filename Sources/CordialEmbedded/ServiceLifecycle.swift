@@ -26,7 +26,7 @@ private enum ServiceEnd {
     do {
       try await gracefulShutdown()
     } catch {
-      // The task was cancelled, which is an end too.
+      // A cancelled task ends the wait, as a shutdown does.
     }
   }
 }

@@ -5,7 +5,7 @@ import JSON
 import PersistentStore
 import Spotlight
 
-/// A part of a program that decides what the search index has of each object.
+/// A part of a program that decides the content of the search index for each object.
 ///
 ///     struct Notes: SpotlightDelegate {
 ///       let indexName = "notes"
@@ -15,27 +15,27 @@ import Spotlight
 ///       }
 ///     }
 ///
-/// The entities of the model with `spotlight` remain those that are indexed, with their weights.
-/// Objects that match `exclude` of the model are left out before the delegate is asked.
+/// Only the entities with `spotlight` in the model are indexed, with the weights of the model. An
+/// object that matches `exclude` of the model is not indexed, whatever the delegate returns.
 public protocol SpotlightDelegate: Sendable {
-  /// The name of the index, a part of the name of its file: 1 to 64 ASCII letters, digits, `-` and
-  /// `_`.
+  /// The name of the index, which is part of its file's name: 1 to 64 ASCII letters, digits, `-`
+  /// and `_`.
   ///
   /// Programs with different delegates on one store need different names. The index without a
   /// delegate, which `cordial` uses, has a file of its own.
   var indexName: String { get }
 
-  /// A text that changes with what the delegate decides; an index of another version is rebuilt.
+  /// The version of the delegate's decisions; an index of another version is rebuilt.
   ///
-  /// The default is "1".
+  /// A program changes the version when the delegate decides differently. The default is "1".
   var indexVersion: String { get }
 
-  /// Returns what the index has of an object.
+  /// Returns the content of the search index for an object.
   ///
-  /// The result must depend on the object alone: the index asks again only when a property of the
-  /// object changes, or a text at a key path in `keywords` of the model. The method is called on
-  /// several threads and delays searches and the index, so it must be fast and must wait for
-  /// nothing.
+  /// The result must depend on the object alone. The index calls the method again only when a
+  /// property of the object changes, or a text at a key path in `keywords` of the model. Several
+  /// threads call the method, and searches and the index wait for it, so the method must be fast
+  /// and never block.
   ///
   /// - Parameter object: The object.
   /// - Returns: The texts and the domain of the object, or nil for an object that is not indexed.
@@ -43,15 +43,15 @@ public protocol SpotlightDelegate: Sendable {
 }
 
 extension SpotlightDelegate {
-  /// "1".
+  /// The default version, "1".
   public var indexVersion: String { "1" }
 }
 
-/// What the search index has of an object.
+/// The content of the search index for an object.
 public struct SpotlightAttributeSet: Sendable, Equatable {
   /// The indexed texts, by the names of attributes and key paths in `spotlight` of the model.
   ///
-  /// A text under another name is an error, with which the index stops.
+  /// A text under another name is an error, which stops the index.
   public var texts: [String: String]
   /// The domain of the object, by which its documents can be deleted; nil for none.
   public var domain: String?
@@ -67,7 +67,7 @@ public struct SpotlightAttributeSet: Sendable, Equatable {
   }
 }
 
-/// An object of which a delegate decides what the index has.
+/// An object for which a delegate decides the content of the search index.
 public struct SpotlightObject: Sendable {
   /// The name of the object's entity.
   public let entity: String
@@ -76,7 +76,7 @@ public struct SpotlightObject: Sendable {
   /// The attributes and to-ones of the object, by their names; attributes of the types `json` and
   /// `composite` are absent.
   public let values: [String: Cordial.WireValue]
-  /// What the index has of the object by the model.
+  /// The content of the search index for the object, as the model defines it.
   public let attributeSet: SpotlightAttributeSet
 }
 
@@ -129,7 +129,7 @@ extension IndexCandidate {
     )
   }
 
-  /// Returns what the index has of an object, by what the delegate returned.
+  /// Returns the document content for the attribute set that the delegate returned.
   fileprivate func content(_ found: SpotlightAttributeSet) throws -> DocumentContent {
     for name in found.texts.keys.sorted() where !fields.contains(name) {
       throw StoreError(

@@ -22,50 +22,54 @@ public struct SpotlightIndex: Sendable {
     self.storeID = storeID
   }
 
-  /// Whether the index follows the commits of the store, and is not stopped.
+  /// Whether the index follows the commits of the store; false while it is paused.
   public var isIndexing: Bool { index.status.state != .paused }
 
-  /// Follows the commits again, from where the index stopped.
+  /// Follows the commits again, from the commit at which the index stopped.
   ///
-  /// - Throws: `ClientError` where the index's file cannot be written.
+  /// - Throws: `ClientError` if the index's file cannot be written.
   public func startIndexing() async throws(ClientError) { try await execute(.resume) }
 
-  /// Follows no commit until `startIndexing`, also after a restart and in other processes with the
-  /// same index; searches answer from the last commit.
+  /// Stops following commits until `startIndexing`.
   ///
-  /// - Throws: `ClientError` where the index's file cannot be written.
+  /// The stop also applies after a restart and in other processes with the same index. Searches
+  /// answer as of the last commit in the index.
+  ///
+  /// - Throws: `ClientError` if the index's file cannot be written.
   public func stopIndexing() async throws(ClientError) { try await execute(.pause) }
 
-  /// Builds a new index from the store, while the old one answers.
+  /// Builds a new index from the store, while the old index answers searches.
   ///
-  /// - Throws: `ClientError` where the store cannot be read or the index's file cannot be written.
+  /// - Throws: `ClientError` if the store cannot be read or the index's file cannot be written.
   public func rebuild() async throws(ClientError) { try await execute(.rebuild) }
 
-  /// Removes the objects of some domains from the index, and leaves later ones out.
+  /// Removes the objects of some domains from the index, and excludes later objects of these
+  /// domains.
   ///
-  /// The past of the index ends, so that no search of a former commit finds them. It lasts until
-  /// `restore(domains:)`, also after a restart; an index that was damaged, and that of a restored
-  /// backup, have all domains. Observed searches of other processes follow with the next commit.
+  /// The index also drops its past commits, so that no search of a past commit finds the objects.
+  /// The exclusion lasts until `restore(domains:)`, also after a restart. An index that is rebuilt
+  /// after damage, and the index of a restored backup, include all domains again. Observed searches
+  /// of other processes follow with the next commit.
   ///
-  /// - Parameter domains: The domains, whole: `work` is not `work.private`.
-  /// - Throws: `ClientError` where the index's file cannot be written.
+  /// - Parameter domains: The exact names of the domains: `work` does not include `work.private`.
+  /// - Throws: `ClientError` if the index's file cannot be written.
   /// - Complexity: Linear in the objects that are indexed.
   public func delete(domains: [String]) async throws(ClientError) {
     try await execute(.deleteDomains(domains))
   }
 
-  /// Has the objects of some domains indexed again, by a rebuild of the index.
+  /// Rebuilds the index, so that it includes the objects of some domains again.
   ///
   /// - Parameter domains: The domains.
-  /// - Throws: `ClientError` where the store cannot be read or the index's file cannot be written.
+  /// - Throws: `ClientError` if the store cannot be read or the index's file cannot be written.
   public func restore(domains: [String]) async throws(ClientError) {
     try await execute(.restoreDomains(domains))
   }
 
   /// The advances of the index, from now on.
   ///
-  /// Where the index is faster than the reader, the reader gets the newest advance only. The
-  /// sequence does not end before its task is cancelled.
+  /// If the index is faster than the reader, the reader receives only the newest advance. The
+  /// sequence ends only when its task is cancelled.
   public var updates: AsyncStream<SpotlightUpdate> {
     let (stream, updates) = AsyncStream.makeStream(
       of: SpotlightUpdate.self,
@@ -92,7 +96,7 @@ public struct SpotlightIndex: Sendable {
 extension Container {
   /// Returns the search index of a store.
   ///
-  /// - Parameter store: The name of the store; nil for the first one.
+  /// - Parameter store: The name of the store; nil for the first store.
   /// - Returns: The index.
   /// - Throws: `ClientError` for a name that the container does not have.
   public func searchIndex(_ store: String? = nil) throws(ClientError) -> SpotlightIndex {

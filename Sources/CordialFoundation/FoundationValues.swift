@@ -4,7 +4,7 @@
 // Must not know: connections, results, storage.
 //
 // What always holds:
-// 1. A value that the store has is read without loss, or not at all. A date has milliseconds.
+// 1. A stored value is read without loss or is rejected. Dates have a precision of milliseconds.
 
 public import Cordial
 public import CordialValues
@@ -21,7 +21,7 @@ extension Date: WireConvertible {
 
   /// The date in UTC, rounded to milliseconds.
   ///
-  /// A date outside of the years 0 to 9999 is a text that every store refuses, with its reason.
+  /// A date outside the years 0 to 9999 becomes a text that every store rejects with a reason.
   public var wireValue: WireValue {
     let milliseconds = (timeIntervalSince1970 * 1000).rounded()
     guard let exact = Int64(exactly: milliseconds), let text = DateText.text(exact) else {
@@ -51,7 +51,7 @@ extension Decimal: WireConvertible {
     self = number
   }
 
-  /// The digits; for a value that is not a number `NaN`, which every store refuses.
+  /// The digits; `NaN` for a value that is not a number, which every store rejects.
   public var wireValue: WireValue { .string("\(self)") }
 }
 
@@ -78,12 +78,12 @@ extension Data: WireConvertible {
 }
 
 extension WrappedID {
-  /// The ID of a mock: a UUID.
+  /// Returns the ID of a mock that is a UUID.
   public static func uuid(_ uuid: UUID) -> WrappedID { .uuid(UUIDValue(uuid)) }
 }
 
 extension UUIDValue {
-  /// Creates a UUID from Foundation's.
+  /// Creates a value from Foundation's `UUID`.
   public init(_ uuid: UUID) {
     var (high, low): (UInt64, UInt64) = (0, 0)
     let bytes = uuid.uuid

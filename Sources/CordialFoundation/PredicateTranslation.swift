@@ -3,17 +3,17 @@ import CordialValues
 public import Foundation
 
 extension FetchRequest where Value: ObjectValue {
-  /// Creates a request with a condition that the macro `#Predicate` has made.
+  /// Creates a request with a condition from the macro `#Predicate`.
   ///
   ///     FetchRequest(where: #Predicate<TodoTask> { $0.priority > 3 && !$0.completed })
   ///
-  /// The store evaluates the condition. A part that the predicate language does not have is an
-  /// error when the request opens; the error names the part.
+  /// The store evaluates the condition. If the predicate language lacks a part of the condition,
+  /// the request fails when it runs, and the error names that part.
   ///
   /// - Parameters:
   ///   - condition: The condition.
   ///   - sort: The order, like `["-priority", "title"]`; empty for the order of the IDs.
-  ///   - sectionBy: The property or key path whose values are the sections; nil for none.
+  ///   - sectionBy: The property or key path whose values define the sections; nil for no sections.
   ///   - limit: The maximum number of objects; nil for all.
   ///   - offset: The number of objects that the result omits at its beginning.
   public init(
@@ -55,11 +55,11 @@ private struct Untranslatable: Error {
   let reason: String
 }
 
-/// A condition in the predicate language that grows from its parts.
+/// A translation of a condition into the predicate language.
 private struct Translation {
-  /// The arguments of the text so far, in the order of their places in it.
+  /// The arguments of the translated text, in the order of their placeholders.
   var arguments: [WireValue] = []
-  /// What the variables of inner conditions stand for.
+  /// The expressions that are bound to the variables of inner conditions.
   var bound: [PredicateExpressions.VariableID: any Translatable] = [:]
   /// Returns the name of a property in the model.
   let property: (AnyKeyPath) throws(Untranslatable) -> String
@@ -86,13 +86,13 @@ private struct Translation {
     try translatable(expression).condition(&self)
   }
 
-  /// Returns the place of an argument.
+  /// Adds an argument, and returns its placeholder.
   mutating func argument(_ value: WireValue) -> String {
     arguments.append(value)
     return "%@"
   }
 
-  /// Returns the place of a value of the program.
+  /// Adds a value of the program as an argument, and returns its placeholder.
   mutating func argument(_ value: Any) throws(Untranslatable) -> String {
     if let convertible = value as? any WireConvertible { return argument(convertible.wireValue) }
     if let raw = (value as? any RawRepresentable)?.rawValue as? any WireConvertible {
@@ -124,7 +124,7 @@ private struct Translation {
   }
 }
 
-/// A part of a condition of Foundation.
+/// An expression of a Foundation predicate that can be translated.
 private protocol Translatable {
   func operand(_ translation: inout Translation) throws(Untranslatable) -> String
   func condition(_ translation: inout Translation) throws(Untranslatable) -> String
@@ -238,7 +238,7 @@ extension PredicateExpressions.SequenceStartsWith: Translatable {
 }
 
 #if canImport(Darwin)
-// Foundation has it with its localized comparisons, on Apple's systems only.
+// Foundation has this expression on Apple's systems only.
 extension PredicateExpressions.StringLocalizedStandardContains: Translatable {
   fileprivate func condition(_ translation: inout Translation) throws(Untranslatable) -> String {
     try translation.comparison(root, "CONTAINS[cd]", other)
@@ -253,7 +253,7 @@ extension PredicateExpressions.SequenceContains: Translatable {
 }
 
 extension PredicateExpressions.NilCoalesce: Translatable {
-  /// `$0.title?.contains("a") ?? false`: a condition on a missing value does not hold.
+  /// Translates `$0.title?.contains("a") ?? false`: a condition on a missing value is false.
   fileprivate func condition(_ translation: inout Translation) throws(Untranslatable) -> String {
     guard let otherwise = rhs as? PredicateExpressions.Value<Bool>, !otherwise.value else {
       throw Untranslatable(reason: "#Predicate contains ??, which a store knows with false only")

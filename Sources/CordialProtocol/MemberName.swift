@@ -29,7 +29,7 @@ package enum MemberName: String, Sendable, CaseIterable {
 }
 
 extension JSONValue {
-  /// Returns the value of the last member with that name, or nil if there is none.
+  /// Returns the value of the last member that has this name; nil if there is none.
   package subscript(name: MemberName) -> JSONValue? { self[name.rawValue] }
 
   /// Creates an object with these members.
@@ -55,7 +55,7 @@ extension JSONWriter {
   ///
   /// - Parameters:
   ///   - name: The name.
-  ///   - prefix: What precedes it: a comma, or a bracket.
+  ///   - prefix: The text before the name: a comma or a bracket.
   package mutating func key(_ name: MemberName, after prefix: StaticString = "") {
     plainName(name.rawValue, after: prefix)
   }

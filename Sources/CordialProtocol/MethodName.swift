@@ -1,6 +1,6 @@
-// CordialProtocol: the vocabulary of the wire, once: the names of methods, errors and members, and
-// a type for each request, result and notification. The service, the client library, mocks and the
-// command line share them.
+// CordialProtocol: the only definition of the vocabulary of the wire: the names of methods, errors
+// and members, and a type for each request, result and notification. The service, the client
+// library, mocks and the command line share these definitions.
 //
 // Must not know: schemas, storage, sockets.
 

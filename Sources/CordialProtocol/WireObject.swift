@@ -1,35 +1,36 @@
 package import JSON
 package import JSONRPC
 
-/// A value that a message can have.
+/// A value that a message can contain.
 package protocol JSONConvertible {
-  /// The value as a message has it.
+  /// The value in the form of messages.
   var json: JSONValue { get }
 }
 
-/// An object of a message: the params of a request, a result, or a part of one.
+/// An object of a message: the params of a request, a result, or a part of either.
 ///
-/// The service and its clients share the type, so that one of them reads what the other one writes.
+/// The service and its clients share the type, so that each side can read what the other side
+/// writes.
 package protocol WireObject: JSONConvertible, Sendable {
   /// Reads the object.
   ///
-  /// - Parameter json: The object. Members that it does not have count as absent, and other members
-  ///   are ignored.
+  /// - Parameter json: The object. Missing members count as absent, and unknown members are
+  ///   ignored.
   /// - Throws: `RPCError`: `invalidParams` for params that contradict each other, `internalError`
-  ///   where a member is missing.
+  ///   if a required member is missing.
   init(_ json: JSONValue) throws(RPCError)
 }
 
 /// The params of a request.
 package protocol Call: WireObject {
-  /// What the service responds.
+  /// The type of the result.
   associatedtype Result: WireObject
 
   /// The method.
   static var name: MethodName { get }
 }
 
-/// The params of a request that has none.
+/// A request without params.
 package protocol CallWithoutParams: Call {
   init()
 }
@@ -39,7 +40,7 @@ extension CallWithoutParams {
   package var json: JSONValue { [:] }
 }
 
-/// A result that is a document of its own format.
+/// A result that is a document with its own format.
 package struct DocumentResult: WireObject {
   /// The document.
   package let json: JSONValue
@@ -84,9 +85,9 @@ extension JSONValue: JSONConvertible {
 }
 
 extension JSONValue {
-  /// The object, or nil for one without members, which a message does not have.
+  /// The object, or nil for an empty object, because messages omit empty objects.
   ///
-  /// A literal `nil` would be the value null.
+  /// A literal `nil` would be the JSON value null.
   var ifNotEmpty: JSONValue? { self == [:] ? .none : .some(self) }
 }
 
@@ -109,7 +110,7 @@ extension Double: JSONConvertible {
 extension Bool: JSONConvertible {
   package var json: JSONValue { .bool(self) }
 
-  /// True, or nil for a flag that a message does not have.
+  /// True, or nil for a false flag, because messages omit false flags.
   var ifTrue: Bool? { self ? true : nil }
 }
 
@@ -117,7 +118,7 @@ extension Array: JSONConvertible where Element: JSONConvertible {
   package var json: JSONValue { .array(map(\.json)) }
 }
 
-/// A member that is null where its value is nil.
+/// A member that is written as null if its value is nil.
 struct Nullable<Value: JSONConvertible>: JSONConvertible {
   let value: Value?
 
@@ -132,7 +133,7 @@ struct MemberList: JSONConvertible {
 
   init(_ members: [JSONMember]) { json = .object(members) }
 
-  /// nil for no members.
+  /// Creates an object of the members, or returns nil for nil.
   init?(_ members: [JSONMember]?) {
     guard let members else { return nil }
     self.init(members)
@@ -144,8 +145,8 @@ struct MemberList: JSONConvertible {
 extension JSONValue {
   /// Returns the text of a member.
   ///
-  /// - Throws: `RPCError` with the code `internalError` where there is none, so that the message
-  ///   was accepted without it.
+  /// - Throws: `RPCError` with the code `internalError` if the text is missing, although the
+  ///   message was accepted.
   func text(_ name: MemberName) throws(RPCError) -> String {
     guard let text = string(name) else { throw missing(name, "text") }
     return text
@@ -217,25 +218,25 @@ extension JSONValue {
     RPCError(.internalError, "The \(kind) \(name.rawValue) is missing in a message")
   }
 
-  /// The text of a member, or nil for any other value.
+  /// Returns the text of a member, or nil for any other value.
   func string(_ name: MemberName) -> String? { self[name]?.string }
 
-  /// The integer of a member as an `Int`, or nil for any other value.
+  /// Returns the integer of a member as an `Int`, or nil for any other value.
   func int(_ name: MemberName) -> Int? { self[name]?.integer.map(Int.init) }
 
-  /// The integer of a member, or nil for any other value.
+  /// Returns the integer of a member, or nil for any other value.
   func integer(_ name: MemberName) -> Int64? { self[name]?.integer }
 
-  /// The flag of a member, false for any other value.
+  /// Returns the flag of a member, or false for any other value.
   func bool(_ name: MemberName) -> Bool { self[name]?.bool ?? false }
 
-  /// The texts of a list, or nil for any other value.
+  /// Returns the texts of a list, or nil for any other value.
   func strings(_ name: MemberName) -> [String]? { self[name]?.array?.compactMap(\.string) }
 
-  /// The members of an object, or nil for any other value.
+  /// Returns the members of an object, or nil for any other value.
   func members(_ name: MemberName) -> [JSONMember]? { self[name]?.members }
 
-  /// The number of a member, or nil for any other value.
+  /// Returns the number of a member, or nil for any other value.
   func number(_ name: MemberName) -> Double? {
     switch self[name] {
     case .number(let number)?: number

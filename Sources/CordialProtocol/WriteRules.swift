@@ -2,19 +2,20 @@ import CordialValues
 package import JSON
 package import JSONRPC
 
-/// The rules for what every write may name.
+/// The rules for the author, the context and the transaction of a write.
 package enum WriteRules {
   /// The author of changes by external SQLite clients, which no write may name.
   private static let externalAuthor = "external"
 
-  /// The maximum length of an author and of a context, in bytes: each notification may repeat the
-  /// authors of a thousand commits.
+  /// The maximum length of an author and of a context, in bytes.
+  ///
+  /// The maximum is small, because each notification may repeat the authors of a thousand commits.
   package static let nameBytesMax = 1024
 
   /// The value of `durability` for a response that does not wait for the disk.
   static let normal = "normal"
 
-  /// Checks that an author is not the log's own, and its length.
+  /// Checks the length of an author, and that the author is not reserved for the log.
   ///
   /// - Throws: `RPCError`.
   static func author(_ author: String?, _ method: String) throws(RPCError) -> String? {

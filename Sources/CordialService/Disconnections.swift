@@ -4,15 +4,15 @@ import DequeModule
 import Logging
 import PersistentStore
 
-/// The connections that the service has ended before their peers did.
+/// The latest connections that the service closed before their peers did.
 struct Disconnections {
   /// One connection that the service has ended.
   struct Entry: Sendable {
     let connection: Int
     let reason: String
-    /// The time since which the peer accepted no bytes, in milliseconds since 1970.
+    /// The start of the time in which the peer accepted no bytes, in milliseconds since 1970.
     let since: Int64
-    /// The number of bytes that the peer had not read.
+    /// The number of bytes that the peer had not accepted.
     let bytes: Int
 
     var wire: StatusCall.Disconnection {
@@ -25,7 +25,7 @@ struct Disconnections {
     }
   }
 
-  /// The latest ones, oldest first.
+  /// The latest disconnections, oldest first.
   private(set) var entries: Deque<Entry> = []
 
   private static let entriesMax = 100
@@ -40,7 +40,7 @@ extension Service {
   /// Records a peer that accepted no bytes for too long, before its connection is closed.
   ///
   /// - Parameters:
-  ///   - number: The number of the session.
+  ///   - number: The session number.
   ///   - bytes: The number of bytes that the peer has not accepted.
   package func gaveUp(session number: Int, unacceptedBytes bytes: Int) {
     record(number, "stuck", seconds: limits.stuckSecondsMax, bytes)
@@ -49,9 +49,9 @@ extension Service {
   /// Records a connection that is closed because of its peer.
   ///
   /// - Parameters:
-  ///   - number: The number of the session.
-  ///   - reason: `stuck`, or `share` for a peer that holds memory for which others wait.
-  ///   - seconds: The time since which the peer accepted no bytes.
+  ///   - number: The session number.
+  ///   - reason: `stuck`, or `share` for a peer that holds memory for which other peers wait.
+  ///   - seconds: The time for which the peer has accepted no bytes, in seconds.
   ///   - bytes: The number of bytes that the peer has not accepted.
   func record(_ number: Int, _ reason: String, seconds: Int, _ bytes: Int) {
     let entry = Disconnections.Entry(

@@ -28,7 +28,7 @@ extension RPCError {
     }
   }
 
-  /// Creates the wire error of a wait for a follower that failed or timed out.
+  /// Creates the wire error of a wait for a follower, after the wait failed or timed out.
   init(late error: any Error) {
     switch error {
     case is RPCError, is SpotlightError, is StoreError, is Interrupted: self.init(any: error)

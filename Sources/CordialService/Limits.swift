@@ -16,15 +16,20 @@ package struct Limits: Sendable {
   package var batchMax = 1000
   /// The maximum number of waiting and running requests of one connection.
   package var inFlightMax = 4096
-  /// The memory of one connection's pending requests above which its peer is not read, in bytes.
+  /// The memory of one connection's pending requests above which the service stops reading its
+  /// peer, in bytes.
   package var inFlightBytesMax = 128 << 20
-  /// The size of one connection's responses that wait for others above which no further request
-  /// begins, in bytes.
+  /// The size of one connection's held responses from which no further request begins, in bytes.
+  ///
+  /// A held response waits for other responses of its connection.
   package var heldBytesMax = 16 << 20
-  /// The memory of received messages, responses and current results of all connections, in bytes.
+  /// The maximum memory of the received messages, responses and current results of all connections,
+  /// in bytes.
   package var processBytesMax = 512 << 20
-  /// The time after which a peer that accepts no bytes, and holds more than its share of
-  /// `processBytesMax`, is disconnected while others wait, in seconds.
+  /// The time without accepted bytes after which a peer may be disconnected, in seconds.
+  ///
+  /// The service disconnects a peer that holds more than its share of `processBytesMax` while other
+  /// peers wait for memory.
   package var shareSecondsMax = 5
   /// The maximum number of connections.
   package var connectionsMax = 1024
@@ -34,38 +39,49 @@ package struct Limits: Sendable {
   package var observedBytesMax = 96 << 20
   /// The maximum number of changes in one save.
   package var saveChangesMax = 200_000
-  /// The maximum number of objects that a predicate and cascades delete, of IDs that an update by
-  /// predicate returns, and of changes that are undone or redone.
+  /// The maximum number of objects or changes that one write affects.
+  ///
+  /// The maximum applies to the objects that a predicate and cascades delete, to the IDs that an
+  /// update by predicate returns, and to the changes that are undone or redone.
   package var affectedMax = 1_000_000
-  /// The length of one part of a `changes`, which only a single object exceeds, in bytes.
+  /// The maximum length of one part of a `changes` notification, in bytes.
+  ///
+  /// Only a part with a single object may be longer.
   package var partBytesMax = 1 << 20
   /// The maximum number of rows that an observed window keeps on each side.
   package var windowSpareMax = 1000
-  /// The time for which the result of a fetch is kept at least after its last subscription, in
-  /// milliseconds; it is kept for twice as long at most.
+  /// The minimum time for which the result of a fetch is kept after its last subscription ends, in
+  /// milliseconds.
+  ///
+  /// The maximum time is twice as long.
   package var recentMilliseconds = 30_000
-  /// The maximum number of results that are kept after their last subscriptions.
+  /// The maximum number of results that are kept after their last subscriptions end.
   package var recentMax = 1000
-  /// The maximum memory of these results, in bytes.
+  /// The maximum memory of the results that are kept after their last subscriptions end, in bytes.
   package var recentBytesMax = 16 << 20
-  /// The maximum number of changes after which such a result is used.
+  /// The maximum number of later changes with which a kept result is updated; after more changes,
+  /// the request is read again.
   package var recentChangesMax = 10_000
-  /// Whether the rows of changed objects decide in memory which of them match observed requests, as
-  /// far as they can; otherwise SQL decides it.
+  /// Whether the service matches changed objects with observed requests in memory, as far as it
+  /// can.
+  ///
+  /// Otherwise, SQL statements find the matching objects.
   package var matchesInMemory = true
   /// The maximum number of changes that `history` returns for one commit.
   package var historyChangesMax = 200_000
   /// The maximum time for which a request waits for a commit or for the index, in milliseconds.
   package var waitMax = 5000
-  /// The maximum time of a request, except of those that maintain the store, in seconds.
+  /// The maximum time of a request, in seconds; requests that maintain the store have no such
+  /// limit.
   package var requestSecondsMax = 60
-  /// The time for which one observed request delays the changes of the others, in milliseconds;
-  /// where it takes longer, it is read alone.
+  /// The maximum time for which one observed request delays the changes of other observed requests,
+  /// in milliseconds.
   ///
-  /// `StepTime` derives the times of several requests from it.
+  /// An observed request that takes longer is read alone. `StepTime` derives the times of several
+  /// requests from this limit.
   package var stepMilliseconds = 50
-  /// The maximum time of one observed search when the index has advanced, in seconds: the others
-  /// wait for it.
+  /// The maximum time of one observed search after the index advances, in seconds; the other
+  /// observed searches wait for it.
   package var liveSearchSecondsMax = 5
   /// The maximum time for which the predicate of one write delays other saves, in seconds.
   package var writerSecondsMax = 2
@@ -96,10 +112,12 @@ package struct Limits: Sendable {
   /// The size is a compromise: large pieces take few system calls, small pieces reuse freed memory.
   static let pieceBytes = 1 << 18
 
-  /// The length of the updates in one part; the rest of the part is for its positions.
+  /// The maximum length of the updates in one part of a `changes` notification, in bytes.
+  ///
+  /// The rest of the part is reserved for its other members, such as tokens.
   var fragmentBytesMax: Int { partBytesMax - min(partBytesMax / 2, 512) }
 
-  /// The same limits for updates that are in one response.
+  /// The same limits without a maximum for parts, for updates in a single response.
   var unsplit: Limits {
     var limits = self
     limits.partBytesMax = .max

@@ -6,25 +6,25 @@ package import PersistentStore
 package import Spotlight
 import Synchronization
 
-/// The threads on which searches run beside each other.
+/// The threads on which searches run concurrently.
 ///
-/// A search that finds no thread free waits for the first one that becomes free. Comparisons of the
-/// whole index have a thread of their own, so that no search waits for one.
+/// A search waits if all threads are busy. Comparisons of the whole index run on a separate thread,
+/// so that no search waits for a comparison.
 package final class SearchThreads: Sendable {
-  /// The work of a thread, with its connections.
+  /// A closure that searches with the connections of a thread.
   package typealias Body<Output> = @Sendable (IndexSearcher, StoreReader) throws -> Output
 
-  /// Work that calls what it is given on the thread, when it has ended.
+  /// Work on a thread, which calls `ended` on that thread as its last step.
   private typealias Job = @Sendable (SearchThread, _ ended: @escaping @Sendable () -> Void) -> Void
 
   private struct State {
-    /// The threads without work; the last one has run most recently.
+    /// The idle threads; the last thread became idle most recently.
     var idle: [SearchThread] = []
     var count = 0
     var waiting: Deque<Job> = []
   }
 
-  /// The number of searches that run at the same time.
+  /// The maximum number of concurrent searches.
   package static let countMax = 4
 
   private let store: PersistentStore
@@ -65,7 +65,7 @@ package final class SearchThreads: Sendable {
     if let thread { run(job, on: thread) }
   }
 
-  /// Runs a comparison of the whole index, one at a time.
+  /// Runs a comparison of the whole index, after the comparisons before it.
   package func compare(
     _ body: @escaping Body<MessageBytes>,
     completion: @escaping @Sendable (Result<MessageBytes, RPCError>) -> Void
@@ -85,7 +85,7 @@ package final class SearchThreads: Sendable {
   }
 }
 
-/// A thread on which searches run, with a connection to the index and one to the store.
+/// A thread on which searches run, with connections to the index and to the store.
 private final class SearchThread: Sendable {
   private struct Connections {
     let searcher: IndexSearcher
@@ -95,9 +95,10 @@ private final class SearchThread: Sendable {
   private let queue = DispatchQueue(label: "cordial.search")
   private let store: PersistentStore
   private let index: SearchIndex
-  /// The connections of the queue, opened and used there only.
+  /// The connections, which only the queue opens and uses.
   ///
-  /// The first search opens them, and so does the first search after a rebuild of the index.
+  /// The first search opens connections. The first search after a rebuild of the index opens new
+  /// connections.
   private let connections: Mutex<Confined<Connections>?> = Mutex(nil)
 
   init(store: PersistentStore, index: SearchIndex) {
@@ -114,7 +115,7 @@ private final class SearchThread: Sendable {
         let connections = try self.open()
         completion(.success(try body(connections.searcher, connections.reader)))
       } catch let error as SpotlightError where error.code == .damaged {
-        // Where an earlier search has found the damage, the file has been replaced already.
+        // If an earlier search found the damage, the file is already replaced.
         if self.isCurrent { self.index.startRebuild() }
         self.connections.withLock { $0 = nil }
         completion(.failure(RPCError(error)))
@@ -124,7 +125,7 @@ private final class SearchThread: Sendable {
     }
   }
 
-  /// Whether the connections are those of the present file, or there are none.
+  /// Whether the connections refer to the present index file; true without connections.
   private var isCurrent: Bool {
     connections.withLock { $0 }?.value.searcher.isCurrent ?? true
   }

@@ -2,7 +2,7 @@ import CordialProtocol
 import JSON
 import JSONRPC
 
-/// The ends of requests.
+/// The responses to requests, and the close of a connection after its last response.
 extension Service {
   /// Ends a request with its complete response, or with an error.
   func finish(_ request: Request, _ outcome: Result<MessageBytes, RPCError>) {
@@ -15,7 +15,7 @@ extension Service {
     session.endReserving(request)
     session.peer.respond(outcome, to: request.received)
     if case .failure = outcome, request.received.isHandshake, session.peer.needsHandshake {
-      // The requests that waited for it are refused.
+      // The requests that waited for `initialize` are refused.
       let error = RPCError(.serverNotInitialized, "initialize comes first, but it failed")
       for waiting in session.queue.cancelAll() { end(waiting, error, session) }
     }
@@ -30,7 +30,7 @@ extension Service {
     finish(request, .success(MessageBytes(MessageWriter.result(request.id, writer.bytes))))
   }
 
-  /// Sends a notification, after the end of an array that is open.
+  /// Sends a notification; if the array of a batch response is open, its end comes first.
   func notify(_ message: MessageBytes, _ session: Session) {
     session.peer.notify(message)
     markChanged(session)

@@ -2,15 +2,16 @@ import CordialProtocol
 import JSONRPC
 import ProtocolSchemas
 
-/// The memory of messages: what waits for it, and what is dropped for it.
+/// The memory of messages: requests that wait for memory, and messages and peers that are dropped
+/// to free memory.
 extension Service {
-  /// Whether a request may begin now, as far as the memory for its response is concerned.
+  /// Decides whether a request may begin now, by the memory for its response.
   ///
   /// - Parameters:
-  ///   - request: The next request of the connection, which gets the memory.
-  ///   - session: The connection, which is continued as soon as memory is free.
+  ///   - request: The next request of the connection, to which the memory is assigned.
+  ///   - session: The connection, which continues as soon as memory is free.
   /// - Returns: Whether the request begins.
-  /// - Throws: `RPCError` for a response that cannot wait.
+  /// - Throws: `RPCError` for a response that is too long or that cannot wait.
   func admit(_ request: inout Request, _ session: Session) throws(RPCError) -> Bool {
     let admission = session.peer.admission(
       of: request.received,
@@ -47,7 +48,7 @@ extension Service {
     return request.share != nil
   }
 
-  /// The memory that a response reserves that did not fit before.
+  /// The memory to reserve for a response that did not fit before, in bytes.
   private var reservedBytes: Int { min(limits.answerBytesMax, budget.bytesMax / 2) }
 
   private var memoryIsUsed: RPCError {
@@ -58,16 +59,16 @@ extension Service {
     )
   }
 
-  /// Returns the error of a request whose response did not fit into the memory that it reserved;
-  /// nil for every other request.
+  /// Returns the error of a request whose response exceeds its reserved memory; nil for every other
+  /// request.
   func unfitting(_ request: Request) -> RPCError? {
     guard let share = request.share, share.wasRefused, share.isReserved else { return nil }
     return memoryIsUsed
   }
 
-  /// Lets a request begin again whose response did not fit into the memory that was left.
+  /// Queues a request again if its response did not fit into the free memory.
   ///
-  /// - Returns: Whether the request begins again; otherwise it fails with the error.
+  /// - Returns: Whether the request is queued again; otherwise the request fails with the error.
   func postpones(_ request: Request, _ error: RPCError, _ session: Session) -> Bool {
     guard let share = request.share, share.wasRefused, !share.isReserved,
       error.code != RPCError.Code.requestCancelled.rawValue, session.peer.sends
@@ -81,7 +82,7 @@ extension Service {
     return true
   }
 
-  /// Drops the unfinished message of a connection, which then fails.
+  /// Drops the unfinished message of a connection, so that the message fails.
   func dropUnfinished(session number: Int) {
     guard let session = sessions[number] else { return }
     session.peer.dropUnfinished()
@@ -89,7 +90,7 @@ extension Service {
     markChanged(session)
   }
 
-  /// Looks later for peers that accept no bytes and hold more than their share.
+  /// Schedules a check for peers that accept no bytes and hold more than their share of memory.
   private func watchShares() {
     guard !watchesShares else { return }
     watchesShares = true
@@ -100,10 +101,11 @@ extension Service {
     }
   }
 
-  /// Disconnects the peers that have accepted no bytes and hold more than their share, while others
+  /// Disconnects peers that accepted no bytes and hold more than their share, while other peers
   /// wait.
   ///
-  /// - Parameter accepted: The numbers of bytes that the peers had accepted before.
+  /// - Parameter accepted: The counts of bytes that the peers had accepted before, by session
+  ///   number.
   private func endHoarders(since accepted: [Int: Int]) {
     guard budget.hasWaiting else { return }
     let share = budget.share
@@ -120,8 +122,10 @@ extension Service {
 }
 
 extension Method {
-  /// Whether other messages may have to precede the response: an `observe`, an `observe/flush` and
-  /// an `unobserve` are answered after the changes that they wait for.
+  /// Whether other messages may have to precede the response.
+  ///
+  /// The responses to `observe`, `observe/flush` and `unobserve` follow the changes for which these
+  /// requests wait.
   package var isPreceded: Bool { order == .alone }
 
   /// Whether other messages may have to precede the response of a method.
@@ -129,6 +133,6 @@ extension Method {
     MethodTable.method(named: name)?.isPreceded == true
   }
 
-  /// Whether the response may be long.
+  /// Whether the response may be long, so that its memory is counted.
   var isMetered: Bool { !traits.contains(.hasShortResult) }
 }

@@ -4,7 +4,7 @@ import PersistentHistory
 import PersistentStore
 import Spotlight
 
-/// The end of the service.
+/// The orderly stop of the service.
 extension Service {
   /// Stops the service.
   ///
@@ -28,7 +28,7 @@ extension Service {
     }
   }
 
-  /// Ends the requests that are not answered yet, except those of connections that are dropped.
+  /// Fails the unanswered requests, except the requests of dropped connections.
   private func endRequests(except dropped: Set<Int>) {
     let error = RPCError(StoreError(.closed, "The service is stopping"))
     for session in sessions.values where !dropped.contains(session.number) {
@@ -41,11 +41,14 @@ extension Service {
     for read in observing.aloneReads.values { read.interruption.stop(.closing) }
   }
 
-  /// Drops connections that must not keep the process alive, as often as the limit says.
+  /// Drops connections that would keep the process alive, after each period of `stopSecondsMax`.
+  ///
+  /// At first, the method drops the connections whose peers only had to read, and fails the
+  /// requests of all other connections. Later, the method drops every connection.
   ///
   /// - Parameters:
-  ///   - done: The connections whose peers have had nothing but to read since then.
-  ///   - isFirst: Whether the time for requests that are still being answered begins.
+  ///   - done: The numbers of the sessions whose peers only had to read when the period began.
+  ///   - isFirst: Whether this is the first period, in which requests may still be answered.
   private func abortUnread(_ done: Set<Int>, isFirst: Bool) {
     onLoop(afterMilliseconds: 1000 * limits.stopSecondsMax) { service in
       let stillDone = service.doneSessions
@@ -56,7 +59,8 @@ extension Service {
     }
   }
 
-  /// The connections for which no answer is being made.
+  /// The numbers of the sessions for which the service builds no response, or whose peers do not
+  /// read.
   private var doneSessions: Set<Int> {
     let done = sessions.values.filter { session in
       !session.isWritable || session.queue.isEmpty && !session.observed.isUpdating

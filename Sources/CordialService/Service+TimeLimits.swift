@@ -2,15 +2,17 @@ import CordialProtocol
 import Interruptions
 import ProtocolSchemas
 
-/// The time limits of requests, and what stops them.
+/// The time limits and the interruptions of requests.
 extension Service {
-  /// Returns what stops a request that has begun: its client, the end of its connection, its time
-  /// limit, or the end of the service.
+  /// Returns the interruption of a request that has begun.
+  ///
+  /// The client, the end of its connection, the time limit and the end of the service can stop the
+  /// request.
   ///
   /// - Parameters:
   ///   - request: The request.
   ///   - key: The key of the subscription for which the request searches; nil for none.
-  /// - Returns: What stops the request.
+  /// - Returns: The interruption.
   func interruption(of request: Request, key: String? = nil) -> Interruption {
     guard let session = sessions[request.session] else {
       let interruption = Interruption()

@@ -2,26 +2,29 @@ import JSONRPC
 
 /// The state of the loop's current turn.
 struct Turn {
-  /// Whether a turn is running, its end included.
+  /// Whether a turn is running, including its end.
   var isRunning = false
   /// The sessions that the turn has changed, in order.
   var changedSessions: [Session] = []
-  /// Whether a save was performed in the turn: the next ones are left to the writer's thread, so
-  /// that the turn stays short.
+  /// Whether a save was performed on the loop in the turn.
+  ///
+  /// The writer's thread performs the next saves, so that the turn stays short.
   var hasSaved = false
-  /// The number of the turn.
+  /// The sequence number of the turn.
   var number = 0
-  /// The number of requests that each session may start in the turn.
+  /// The maximum number of requests that each session may start in the turn.
   var startsMax = Turn.startsMax
-  /// The sessions whose other requests start in the next turn.
+  /// The numbers of the sessions whose remaining requests start in the next turn.
   var waitingSessions: Set<Int> = []
 
-  /// The number of requests after which a session waits for others: more than one read of its
-  /// socket has, so that its requests do not pile up.
+  /// The number of requests after which a session waits for other sessions.
+  ///
+  /// One read of a socket contains fewer requests, so that requests do not pile up.
   static let startsMax = 1024
 }
 
-/// Turns: state changes first, then what follows from them, then their effects.
+/// The turns of the loop: a turn changes state, continues the changed sessions, and then writes to
+/// the sinks.
 extension Service {
   /// Runs work on the loop, as a turn of its own.
   nonisolated func onLoop(_ work: @escaping @Sendable (isolated Service) -> Void) {
@@ -40,8 +43,8 @@ extension Service {
 
   /// Runs work as a turn, then sends the messages of the turn.
   ///
-  /// During another turn, the work is postponed to a turn of its own. A sink, or the NIO channel
-  /// below it, may report that it is writable while the service writes to it.
+  /// During another turn, the work gets a later turn of its own. For example, a sink or its NIO
+  /// channel may report that it is writable while the service writes to it.
   func perform(_ work: @escaping @Sendable (isolated Service) -> Void) {
     guard beginTurn() else { return onLoop(work) }
     work(self)
@@ -56,7 +59,7 @@ extension Service {
 
   /// Continues the sessions that the turn has changed, sends their messages, closes connections.
   ///
-  /// Continuing a session may change it again, or another one.
+  /// Continuing a session may change the same session or another session again.
   func endTurn() {
     var next = 0
     repeat {
@@ -78,7 +81,7 @@ extension Service {
     let waiting = turn.waitingSessions
     if !waiting.isEmpty {
       onLoop { service in
-        // All of them go on in this turn, each with its share.
+        // All waiting sessions continue in this turn, each with its share of the starts.
         service.turn.startsMax = max(1, Turn.startsMax / waiting.count)
         for session in waiting.compactMap({ service.sessions[$0] }) { service.markChanged(session) }
       }
@@ -90,7 +93,7 @@ extension Service {
     turn.isRunning = false
   }
 
-  /// Has the end of the turn continue a session, because its state has changed.
+  /// Marks a session as changed, so that the end of the turn continues it.
   func markChanged(_ session: Session) {
     precondition(turn.isRunning, "A session was changed outside a turn")
     guard !session.isChanged else { return }
@@ -98,10 +101,11 @@ extension Service {
     turn.changedSessions.append(session)
   }
 
-  /// Continues a session as its state allows.
+  /// Starts requests, adjusts reading, sends changes and closes the connection, as the session's
+  /// state allows.
   private func continueSession(_ session: Session) {
     guard session.peer.sends else { return }
-    // Changes that had to wait for a response, as those of the connection's own save, precede the
+    // Changes that waited for a response, such as those of the connection's own save, precede the
     // responses to its next requests.
     if session.observed.deferredSince != nil { advanceObservations() }
     startRequests(session)

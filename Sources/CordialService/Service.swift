@@ -36,7 +36,7 @@ package actor Service {
   nonisolated let limits: Limits
   /// The memory of the messages of all connections, which other services of the process may share.
   package nonisolated let budget: ByteBudget
-  /// What counts the documents of the index that searches read in memory.
+  /// The part of `budget` that counts the index's documents in memory.
   private nonisolated let indexMemory: ByteBudget.Kept
   nonisolated let facts: ServiceFacts
   let log: Logger
@@ -54,13 +54,13 @@ package actor Service {
   var subscriptionCount = 0
   var observing: ObservationEngine
   var disconnections = Disconnections()
-  /// The name of the lease by which other processes retain the history for the subscriptions.
+  /// The name of the lease that makes other processes retain history for the subscriptions.
   nonisolated let leaseName: String
   /// The number of services that this process has created.
   private static let serviceCount = Atomic<Int>(0)
   /// The commit of the lease in the store; nil without a lease.
   var leasedCommit: Int64?
-  /// Whether the lease could not be written as `leasedCommit` says.
+  /// Whether the last write of the lease failed, so that the store does not have `leasedCommit`.
   var leaseFailed = false
   /// Whether an automatic purge of the log is running.
   var isPurging = false
@@ -74,14 +74,14 @@ package actor Service {
   private(set) lazy var followers: [any LogFollower] =
     [SubscriptionFollower(self), index] + otherFollowers
   private let otherFollowers: [any LogFollower]
-  /// A kind of live query beside those of the service; nil for none.
+  /// An additional kind of live query; nil for none.
   let addedKind: AddedKind?
-  /// What `stop` calls at its end; nil unless the service is stopping.
+  /// The completion handler of `stop`; nil unless the service is stopping.
   var stopping: (@Sendable () -> Void)?
-  /// Whether `stop` has completed; no connection is accepted any more.
+  /// Whether `stop` has completed, so that the service accepts no connection.
   var hasStopped = false
   var turn = Turn()
-  /// Whether a timer will look for peers that hold more than their share.
+  /// Whether a check for peers that hold more than their share is scheduled.
   var watchesShares = false
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -115,13 +115,13 @@ package actor Service {
   /// - Parameters:
   ///   - store: The store.
   ///   - index: The search index of the store.
-  ///   - indexRules: What of the store's objects is indexed.
+  ///   - indexRules: The rules that decide which texts of the store's objects are indexed.
   ///   - loop: The loop to which the service is isolated.
   ///   - limits: The limits of the service.
-  ///   - budget: The memory of messages that the service shares with others; nil for its own.
+  ///   - budget: The message memory, shared with other services; nil for a new budget.
   ///   - facts: The facts about the program.
   ///   - followers: Further followers of the log.
-  ///   - addedKind: A kind of live query beside those of the service; nil for none.
+  ///   - addedKind: An additional kind of live query; nil for none.
   ///   - log: The logger.
   /// - Throws: `SQLiteError` when the store cannot be read.
   package init(
@@ -160,8 +160,9 @@ package actor Service {
     }
   }
 
-  /// Counts the documents that the index has now, up to a quarter of the memory, so that messages
-  /// have room however large the store is.
+  /// Counts the memory of the index's documents, up to a quarter of the budget.
+  ///
+  /// The limit leaves memory for messages, however large the store is.
   private nonisolated func countIndex() {
     indexMemory.set(min(index.documentBytes, budget.announcedMax / 4))
   }
@@ -173,10 +174,10 @@ package actor Service {
   /// - Parameters:
   ///   - sink: The destination of the session's bytes.
   ///   - framing: The framing, or nil to detect it from the first bytes.
-  ///   - dialects: The dialects by which the peer may speak, one for each framing.
+  ///   - dialects: The dialects that the peer may use, one for each framing.
   ///   - closesOnUnknownFraming: Whether bytes of unknown framing close the connection, as on a
   ///     socket.
-  /// - Returns: The number of the session, or nil if the service refused it and closed the sink.
+  /// - Returns: The session number, or nil if the service refused the session and closed the sink.
   package func connect(
     _ sink: any ByteSink,
     framing: Framing?,
@@ -198,8 +199,8 @@ package actor Service {
   ///
   /// - Parameters:
   ///   - sink: The destination of the session's bytes.
-  ///   - peer: The state of the connection. What it has received is handled by `proceed(session:)`.
-  /// - Returns: The number of the session, or nil if the service refused it and closed the sink.
+  ///   - peer: The state of the connection; `proceed(session:)` handles its received messages.
+  /// - Returns: The session number, or nil if the service refused the session and closed the sink.
   package func connect(_ sink: any ByteSink, _ peer: Peer) -> Int? {
     guard stopping == nil, !hasStopped else {
       peer.account.close()
@@ -226,7 +227,7 @@ package actor Service {
     return number
   }
 
-  /// Handles what a peer had sent before its session was opened.
+  /// Handles the messages that a peer sent before its session was opened.
   package func proceed(session number: Int) {
     perform { service in
       guard let session = service.sessions[number] else { return }
@@ -253,7 +254,8 @@ package actor Service {
     markChanged(session)
   }
 
-  /// Stops reading a peer with too many pending requests, until all of them are answered.
+  /// Stops reading a peer that has too many pending requests, until all of its requests are
+  /// answered.
   func updateReading(_ session: Session) {
     let isOverLimit =
       session.peer.requestBytes > limits.inFlightBytesMax
@@ -287,8 +289,7 @@ package actor Service {
 
   /// Removes a connection that has ended.
   ///
-  /// The running requests of the connection are stopped where that is possible, and are not
-  /// answered.
+  /// The service stops the connection's running requests if possible, and does not answer them.
   package func disconnected(session number: Int) {
     perform { service in
       guard let session = service.sessions.removeValue(forKey: number) else { return }
@@ -305,7 +306,7 @@ package actor Service {
 
   // MARK: Requests
 
-  /// Handles what a peer has sent.
+  /// Handles the messages that a peer has sent.
   func handlePending(_ session: Session) {
     while let event = session.peer.next() {
       switch event {
@@ -334,7 +335,7 @@ package actor Service {
     startRequests(session)
   }
 
-  /// Makes a request that can be queued.
+  /// Checks a received request and returns the request that can be queued.
   private func admit(
     _ received: Peer.Request,
     _ session: Session
@@ -369,7 +370,7 @@ package actor Service {
     )
   }
 
-  /// Ends the searches of a search box that goes on to another one.
+  /// Cancels the earlier searches of a key, because a new `observe` with the key replaces them.
   private func endSearches(for key: String, _ session: Session) {
     session.running.cancel(key: key)
     let waiting = session.queue.cancel { $0.method.searchKey(in: $0.params) == key }
@@ -378,7 +379,7 @@ package actor Service {
     }
   }
 
-  /// Starts the requests of a connection that may begin.
+  /// Starts the waiting requests of a connection that may begin.
   func startRequests(_ session: Session) {
     // While a peer does not read its responses, its other requests wait.
     while session.isWritable, !waitsForChanges(session), var request = session.queue.next {
@@ -404,8 +405,7 @@ package actor Service {
 }
 
 extension Method {
-  /// Returns the key of the search box whose earlier search a request ends; nil for every other
-  /// request.
+  /// Returns the key whose earlier search a request ends; nil for a request that ends no search.
   fileprivate func searchKey(in params: JSONValue) -> String? {
     guard traits.contains(.endsSearchOfKey), params[.search] != nil else { return nil }
     return params[.key]?.string

@@ -37,6 +37,6 @@ package protocol ByteSink: AnyObject, Sendable {
 }
 
 extension ByteSink {
-  /// No bytes: a peer of the same process takes them inside the write.
+  /// Zero, because a peer of the same process accepts all bytes during the write.
   package var waitingBytes: Int { 0 }
 }

@@ -1,10 +1,11 @@
-// Engine: opens stores with their followers, and answers while a store is opened or migrated.
-// Connects clients to a service without a socket.
+// Engine: opens stores with their followers, and answers clients while a store is opened or
+// migrated. Connects clients to a service without a socket.
 //
 // Must not know: the public API of programs, arguments, mocks.
 //
 // What always holds:
-// 1. The engine closes everything that it opened in the reverse order, the store last.
+// 1. The engine closes everything that it opened: first the service, then the watcher, the store
+//    and the loop.
 
 package import Cordial
 package import CordialService
@@ -30,10 +31,11 @@ package final class Engine: Sendable {
   package var budget: ByteBudget { service.budget }
   private let log: Logger
   private let watcher: CommitWatcher?
-  /// The folder of the index of a read-only store; nil when the index is in the store.
+  /// The temporary folder for the index of a read-only store; nil if the index is in the store's
+  /// folder.
   private let indexFolder: StoreContainer?
 
-  /// What a program opens a store for.
+  /// The purpose for which a program opens a store.
   package enum Purpose {
     /// Requests of any kind, for a long time.
     case service
@@ -51,23 +53,23 @@ package final class Engine: Sendable {
     }
   }
 
-  /// Opens a store and starts everything that follows its log.
+  /// Opens a store and starts its service and its followers.
   ///
   /// - Parameters:
   ///   - container: The store's folder.
   ///   - model: The model that the store must have, nil for the store's own model.
   ///   - earlier: Reads the earlier versions of the model, oldest first.
   ///   - mode: Whether the store is writable, read-only or in memory.
-  ///   - allowsModelMismatch: Whether a store that cannot have the model is still served.
-  ///   - extensions: What the program adds to the store.
-  ///   - indexDelegate: What the program decides about the search index, which then has a file of
-  ///     its own; nil where the model decides alone.
+  ///   - allowsModelMismatch: Whether the engine serves a store that does not match the model.
+  ///   - extensions: The program's extensions of the store.
+  ///   - indexDelegate: The program's delegate for the search index, which then has a file of its
+  ///     own; nil if the model alone decides.
   ///   - followers: Returns the program's own followers of the log of the opened store. The service
   ///     wakes and stops them, and retains the history that they need.
-  ///   - purpose: What the program opens the store for.
+  ///   - purpose: The purpose for which the program opens the store.
   ///   - limits: The limits of the service.
-  ///   - budget: The memory of messages that the service shares with others; nil for its own.
-  ///   - loop: The thread of the service and its connections, nil for a new one.
+  ///   - budget: The message memory, shared with other services; nil for a new budget.
+  ///   - loop: The thread of the service and its connections; nil for a new thread.
   ///   - version: The program's version.
   ///   - log: The logger of the service.
   ///   - migrating: Called before each step of a migration.
@@ -166,14 +168,14 @@ package final class Engine: Sendable {
     self.limits = limits
     self.loop = loop
     let service = service
-    // A process that only reads follows the commits of the others too.
+    // A process that only reads also follows the commits of other processes.
     watcher =
       mode == .inMemory
       ? nil : CommitWatcher(path: container.storePath) { service.lookForCommits() }
     service.lookForCommits()
   }
 
-  /// Connects a client of this process; the connection ends at once where the engine is closed.
+  /// Connects a client of this process; if the engine is closed, the connection ends at once.
   package func connect(_ client: ClientConnection) async {
     let link = InProcessLink(client: client, service: service, loop: loop)
     let isOpen = await withCheckedContinuation { continuation in
@@ -264,7 +266,8 @@ private final class InProcessLink: ClientLink, ByteSink {
 
   func close(exitCode: Int32) {
     client.ended()
-    // The service closes a session in the middle of its own work, so this waits for a later turn.
+    // The service may close a session during its own work, so the disconnect waits for a later
+    // turn.
     loop.execute {
       guard
         let number = self.session.withLock({ number in

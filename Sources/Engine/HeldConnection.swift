@@ -5,15 +5,16 @@ package import JSONRPC
 package import PersistentStore
 import ProtocolSchemas
 
-/// A connection that waits for a migration: the requests that have no response until the service
-/// exists, and those that can be answered before.
+/// A connection during a migration.
+///
+/// It holds the requests that need the service, and answers the other requests.
 package struct HeldConnection {
   /// A request that waits for the service.
   private struct Held {
     let request: Peer.Request
-    /// The token by which the client asked for progress, nil if it did not.
+    /// The `workDoneToken` of the request; nil without a token.
     let progressToken: JSONValue?
-    /// The time after which the request fails, in microseconds; nil if it waits to the end.
+    /// The time after which the request fails, in microseconds; nil if it waits for the service.
     let deadline: Int64?
     /// Whether the client was notified that the work began.
     var hasBegun = false
@@ -22,10 +23,10 @@ package struct HeldConnection {
   private let peer: Peer
   private var held: [Held] = []
 
-  /// The number of requests that wait.
+  /// The number of waiting requests.
   package var heldCount: Int { held.count }
 
-  /// The memory of the requests that wait, in bytes.
+  /// The memory of the waiting requests, in bytes.
   package var requestBytes: Int { peer.requestBytes }
 
   /// Creates the connection of a new peer.
@@ -38,11 +39,11 @@ package struct HeldConnection {
 
   // MARK: Requests
 
-  /// What requests need that are answered during the migration.
+  /// The state of the migration that new requests need.
   package struct Moment {
     /// The result of `status`.
     let status: JSONValue
-    /// The time after which requests fail that wait, in microseconds.
+    /// The time after which a new request fails if it still waits, in microseconds.
     let deadline: Int64
 
     package init(status: JSONValue, deadline: Int64) {
@@ -102,13 +103,13 @@ package struct HeldConnection {
     peer.respond(.success(MessageBytes(response)), to: request, atOnce: true)
   }
 
-  /// Fails the requests for which a condition holds.
+  /// Fails the requests that satisfy a condition.
   private mutating func fail(_ error: RPCError, where isFailed: (Held) -> Bool) {
     let failed = held.filter(isFailed)
     held.removeAll(where: isFailed)
     for message in failed { peer.respond(.failure(error), to: message.request, atOnce: true) }
     guard failed.contains(where: \.request.isHandshake), peer.needsHandshake else { return }
-    // The requests that waited for it are refused.
+    // The requests that waited for `initialize` are refused.
     let refusal = RPCError(.serverNotInitialized, "initialize comes first, but it failed")
     for message in held { peer.respond(.failure(refusal), to: message.request, atOnce: true) }
     held = []
@@ -116,7 +117,7 @@ package struct HeldConnection {
 
   // MARK: Progress
 
-  /// Notifies the clients of requests that asked for progress of a step.
+  /// Reports a step to the client, for each request with a progress token.
   package mutating func report(_ progress: MigrationProgress) {
     for index in held.indices {
       guard let token = held[index].progressToken else { continue }
@@ -128,7 +129,7 @@ package struct HeldConnection {
     }
   }
 
-  /// Ends the progress of the requests that asked for it.
+  /// Ends the progress of each request for which a step was reported.
   package mutating func endProgress() {
     for message in held where message.hasBegun {
       if let token = message.progressToken { notify(token, MigrationProgress.end) }
@@ -139,7 +140,7 @@ package struct HeldConnection {
     peer.notify(MessageBytes(MigrationProgress.notification(token, value)))
   }
 
-  /// Fails the requests whose time is over.
+  /// Fails the requests whose deadline has passed.
   package mutating func expire(at time: Int64, _ progress: MigrationProgress?) {
     var data: [JSONMember] = [
       JSONMember(.code, .string(ErrorName.storeBusy.rawValue)),
@@ -161,13 +162,13 @@ package struct HeldConnection {
     fail(RPCError(error)) { _ in true }
   }
 
-  /// Returns the exit code of a connection that the gate has to close; nil for an open one.
+  /// Returns the exit code of a connection that the gate has to close; nil if it stays open.
   package mutating func takeEnd() -> Int32? {
     if held.isEmpty { peer.endIfDone() }
     return peer.takeEnd()
   }
 
-  /// Returns the peer, whose requests a `Responder` answers from now on.
+  /// Returns the peer with its waiting requests, which a `Responder` answers from now on.
   package mutating func release() -> Peer {
     peer.putBack(held.map(\.request))
     held = []

@@ -8,15 +8,15 @@ package import Transport
 
 /// The owner of a socket's channels from the start of the program.
 ///
-/// While the store is opened and migrated, clients connect, read the state and wait. A `Responder`
-/// then goes on with their peers, whose requests have no response.
+/// While the store is opened and migrated, clients can connect and read the status, and their other
+/// requests wait. A `Responder` then takes over the peers and answers the waiting requests.
 package final class MigrationGate: ByteChannelOwner {
   private struct State {
     var connections: [Int: (channel: ByteChannel, held: HeldConnection)] = [:]
     var progress: MigrationProgress?
-    /// The channels that have to end before the program may, and what is called then.
+    /// The channels that have to close before the program ends, and the handler to call then.
     var ending: (channels: Set<Int>, ended: @Sendable () -> Void)?
-    /// What answers the requests after the migration.
+    /// The responder that answers the requests after the migration; nil before.
     var responder: (any Responder)?
   }
 
@@ -28,13 +28,13 @@ package final class MigrationGate: ByteChannelOwner {
   private let storePath: String
   private let state = Mutex(State())
 
-  /// Creates an owner that holds its channels.
+  /// Creates an owner that holds the requests of its channels.
   ///
   /// - Parameters:
   ///   - loop: The thread of the channels.
-  ///   - settings: What the peers have in common.
+  ///   - settings: The common settings of the peers.
   ///   - limits: The limits of the service.
-  ///   - budget: The memory of messages, which the service has afterwards.
+  ///   - budget: The memory of messages, which the service uses after the migration.
   ///   - storePath: The path of the store's folder.
   package init(
     loop: TransportLoop,
@@ -52,7 +52,7 @@ package final class MigrationGate: ByteChannelOwner {
 
   // MARK: The migration
 
-  /// Reports a step to the clients that wait; called on any thread.
+  /// Reports a step to the waiting clients; called on any thread.
   package func report(_ progress: MigrationProgress) {
     loop.execute {
       self.state.withLock { $0.progress = progress }
@@ -60,7 +60,7 @@ package final class MigrationGate: ByteChannelOwner {
     }
   }
 
-  /// Lets the service answer what the clients sent; called on any thread, once.
+  /// Passes all channels and their waiting requests to a responder; called on any thread, once.
   package func open(_ responder: any Responder) {
     loop.execute {
       let connections = self.state.withLock { state in
@@ -78,8 +78,7 @@ package final class MigrationGate: ByteChannelOwner {
     }
   }
 
-  /// Fails the requests of the clients that wait, because the store cannot be opened; called on
-  /// any thread, once.
+  /// Fails the waiting requests, because the store cannot be opened; called on any thread, once.
   package func fail(_ error: StoreError) {
     loop.execute {
       let connections = self.state.withLock { state in
@@ -96,8 +95,8 @@ package final class MigrationGate: ByteChannelOwner {
     }
   }
 
-  /// Fails the requests of the clients that wait, because the program ends, and returns when their
-  /// connections have ended; called on any thread, once.
+  /// Fails the waiting requests, because the program ends, and returns when their connections have
+  /// ended; called on any thread, once.
   package func stop() async {
     let error = StoreError(.closed, "The service is stopping")
     await withCheckedContinuation { continuation in
@@ -118,12 +117,12 @@ package final class MigrationGate: ByteChannelOwner {
         if channels.isEmpty { ended() }
       }
       fail(error)
-      // A client that does not read keeps the program no longer than this.
+      // A client that does not read delays the end of the program by at most this time.
       loop.schedule(milliseconds: 1000 * limits.stopSecondsMax, ended)
     }
   }
 
-  /// What requests need that arrive now.
+  /// The state of the migration for requests that arrive now.
   private var moment: HeldConnection.Moment {
     let (progress, count) = state.withLock { ($0.progress, $0.connections.count) }
     return HeldConnection.Moment(
@@ -215,9 +214,9 @@ package final class MigrationGate: ByteChannelOwner {
     for number in state.withLock({ $0.connections.keys.sorted() }) { update(number, body) }
   }
 
-  /// Changes what is held of a connection, and writes what the client is sent.
+  /// Changes the held state of a connection, then writes its output to the client.
   private func update(_ number: Int, _ body: (inout HeldConnection) -> Void) {
-    // A copy in the dictionary would copy the requests that wait at each call.
+    // While the dictionary holds the connection, a change would copy the waiting requests.
     guard var connection = state.withLock({ $0.connections.removeValue(forKey: number) })
     else { return }
     body(&connection.held)
@@ -229,7 +228,7 @@ package final class MigrationGate: ByteChannelOwner {
     if let exitCode { channel.close(exitCode: exitCode) } else { channel.setReading(reads) }
   }
 
-  /// Whether a client is read: its requests wait for the service, and take memory until then.
+  /// Returns whether to read a client, whose waiting requests take memory until the service exists.
   private func reads(_ held: HeldConnection) -> Bool {
     held.heldCount <= 2 * limits.inFlightMax && held.requestBytes <= limits.inFlightBytesMax
       && !(budget.isFullOfRequests && held.requestBytes > 0)

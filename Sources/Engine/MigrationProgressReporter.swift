@@ -4,7 +4,7 @@ import JSON
 package import JSONRPC
 package import PersistentStore
 
-/// The reporter of a migration's progress to the client whose requests are on a descriptor.
+/// A reporter of a migration's progress to a client that uses file descriptors.
 ///
 /// The client's `initialize` waits for the migration, because the service does not run yet. Between
 /// two steps, the reporter reads the client's input without blocking. The service gets that input
@@ -30,7 +30,7 @@ package final class MigrationProgressReporter {
   /// - Parameters:
   ///   - framing: The framing of the client, or nil to detect it from the first bytes.
   ///   - input: The descriptor of the client's requests, read without blocking.
-  ///   - output: The descriptor of the notifications. One that accepts no bytes is not written to.
+  ///   - output: The descriptor of the notifications, which are dropped while it accepts no bytes.
   package init(framing: Framing?, input: Int32 = STDIN_FILENO, output: Int32 = STDOUT_FILENO) {
     self.input = input
     self.output = output

@@ -7,7 +7,7 @@ extension ModelDocument {
   /// Reads a model file or an Xcode model.
   ///
   /// - Parameter path: The file, or an `.xcdatamodeld` or `.xcdatamodel` folder.
-  /// - Returns: The content of the model file; for an Xcode model, of the file that it becomes.
+  /// - Returns: The content of the model file, or the Xcode model converted to this form.
   /// - Throws: `cannotOpen` or `modelInvalid`.
   package static func read(at path: String) throws(StoreError) -> JSONValue {
     guard XcodeModel.isModel(path) else { return try StoreContainer.readDocument(at: path) }

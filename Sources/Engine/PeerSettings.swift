@@ -3,7 +3,7 @@ package import CordialService
 package import JSONRPC
 import ProtocolSchemas
 
-/// What the peers of a transport have in common.
+/// The common settings of a transport's peers.
 package struct PeerSettings: Sendable {
   private let framing: Framing?
   private let dialects: [Dialect]
@@ -15,12 +15,12 @@ package struct PeerSettings: Sendable {
   /// Creates the settings of a transport.
   ///
   /// - Parameters:
-  ///   - framing: The framing, nil to let each peer's first bytes choose it.
-  ///   - dialects: The dialects by which a peer may speak, one for each framing.
-  ///   - isSocket: Whether bytes of no framing end a connection.
+  ///   - framing: The framing; nil to detect it from each peer's first bytes.
+  ///   - dialects: The dialects that a peer may use, one for each framing.
+  ///   - isSocket: Whether bytes of unknown framing close the connection.
   ///   - limits: The limits of the service.
   ///   - budget: The memory of messages.
-  ///   - makeObserver: Returns what observes the messages of a new connection; nil for nothing.
+  ///   - makeObserver: Returns an observer for the messages of a new connection; nil for none.
   package init(
     framing: Framing?,
     dialects: [Dialect] = Dialect.all,

@@ -1,12 +1,12 @@
 package import JSONRPC
 package import Transport
 
-/// What answers the requests on channels: a service, or a mock.
+/// An owner of channels that answers their requests: a service or a mock.
 package protocol Responder: ByteChannelOwner {
-  /// Goes on with a channel whose peer may have sent something already.
+  /// Takes over a channel whose peer may have sent messages already.
   ///
   /// - Parameters:
   ///   - channel: The channel, whose further events follow.
-  ///   - peer: The state of its connection, with the requests that have no response.
+  ///   - peer: The state of the connection, with the unanswered requests.
   func opened(_ channel: ByteChannel, _ peer: Peer)
 }

@@ -3,7 +3,7 @@ package import JSONRPC
 import Synchronization
 package import Transport
 
-/// The service as what answers the requests on every channel of a transport.
+/// A responder that connects all channels of a transport to one service.
 package final class ServingOwner: Responder {
   private let service: Service
   private let settings: PeerSettings
@@ -16,7 +16,7 @@ package final class ServingOwner: Responder {
   ///
   /// - Parameters:
   ///   - service: The service.
-  ///   - settings: What the peers have in common.
+  ///   - settings: The common settings of the peers.
   ///   - initialInput: The bytes that the first channel's peer sent before the channel existed.
   ///   - closed: Called when a channel has ended, with the exit code of its connection.
   package init(

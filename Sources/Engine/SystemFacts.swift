@@ -12,7 +12,7 @@ extension StoreEnvironment {
 }
 
 extension StoreExtensions {
-  /// The check of what a model has for the index, which each store of an engine makes.
+  /// The default extensions of an engine's store: a check of the model's `spotlight`.
   package static let standard = {
     var extensions = StoreExtensions()
     extensions.modelProblems = IndexRules.problems
@@ -39,7 +39,7 @@ package enum SystemFacts {
   /// Returns an unpredictable number.
   static func randomNumber() -> UInt32 {
     randomNumbers.withLock { randomNumbers in
-      // Each commit needs a number, and each draw is a system call.
+      // Each commit needs a number, and each draw is a system call, so that one call draws many.
       if randomNumbers.isEmpty {
         var generator = SystemRandomNumberGenerator()
         randomNumbers = (0..<128).flatMap { _ in
@@ -53,7 +53,7 @@ package enum SystemFacts {
 
   private static let randomNumbers = Mutex<[UInt32]>([])
 
-  /// The folder to which relative paths belong.
+  /// The folder to which relative paths refer.
   package static var workingFolder: String {
     guard let path = unsafe getcwd(nil, 0) else { return "/" }
     defer { unsafe free(path) }

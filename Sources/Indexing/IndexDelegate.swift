@@ -2,29 +2,29 @@ package import CordialValues
 package import JSON
 package import Spotlight
 
-/// An object of which a program decides what the search index has.
+/// An object for which a program decides the content of the search index.
 package struct IndexCandidate: Sendable {
   /// The name of the object's entity.
   package let entity: String
   package let id: ObjectID
   /// The object's attributes and to-ones, in the form of the protocol: `{"title": "Milk", …}`.
   package let values: JSONValue
-  /// The names of the indexed texts, in the order of those of `content`.
+  /// The names of the indexed texts, in the order of the texts in `content`.
   package let fields: [String]
-  /// What the index has of the object by the model.
+  /// The content of the search index for the object, as the model defines it.
   package let content: DocumentContent
 }
 
-/// What a program decides about the search index, in place of the model.
+/// A program's decisions about the search index, in place of the model.
 package struct IndexDelegate: Sendable {
-  /// The name of the index, a part of the name of its file.
+  /// The name of the index, which is part of its file's name.
   package let name: String
-  /// A text that differs from the former one where the program now decides differently.
+  /// A version, which changes when the program decides differently.
   package let version: String
-  /// Returns what the index has of an object, with a text or nil for each of its `fields`; nil for
-  /// an object that is not indexed.
+  /// The closure that returns the content of an object; nil for an object that is not indexed.
   ///
-  /// It runs on several threads, and its result must depend on the object alone.
+  /// The content has a text or nil for each of the object's `fields`. Several threads call the
+  /// closure, and its result must depend on the object alone.
   package let content: @Sendable (IndexCandidate) throws -> DocumentContent?
 
   package init(
@@ -38,10 +38,10 @@ package struct IndexDelegate: Sendable {
   }
 }
 
-/// Why an object of an indexed entity is not indexed.
+/// The reason why an object of an indexed entity is not indexed.
 package enum IndexExclusion: String, Sendable {
-  /// It matches the predicate of the model.
+  /// The object matches the predicate of the model.
   case exclude
-  /// The program's delegate leaves it out.
+  /// The program's delegate excludes the object.
   case delegate
 }

@@ -1,10 +1,10 @@
-// Indexing: what of an object is indexed, by the model and by a program's delegate, for the index,
-// its verification and the highlights of a search.
+// Indexing: the indexed content of objects, by the model and by a program's delegate. The index,
+// its verification and the highlights of a search use this content.
 //
 // Must not know: requests, sessions, the files of the index.
 //
 // What always holds:
-// 1. What is indexed of an object depends on the object and on related objects alone.
+// 1. The indexed content of an object depends on the object and on related objects alone.
 // 2. The index, its verification and a search read the same content of an object.
 
 import CordialValues
@@ -12,19 +12,19 @@ package import ObjectModel
 import PersistentStore
 import Synchronization
 
-/// What of a store's objects is indexed: the `spotlight` of their entities, and what a program
-/// decides in its place.
+/// The rules for the indexed content of a store's objects: the `spotlight` of their entities, and a
+/// program's delegate in its place.
 ///
-/// One value belongs to one opened store.
+/// One instance belongs to one opened store.
 package final class IndexRules: Sendable {
-  /// What the program decides; nil where the model decides alone.
+  /// The program's delegate; nil if the model alone decides.
   let delegate: IndexDelegate?
-  /// The compiled rules of each entity, by whether to-ones may reference objects that do not exist.
+  /// The compiled rules, by whether to-ones may be dangling references, then by entity number.
   private let compiled = Mutex<[Bool: [Int: EntityRules]]>([:])
 
   package init(delegate: IndexDelegate? = nil) { self.delegate = delegate }
 
-  /// Returns the rules of each indexed concrete entity, by its number.
+  /// Returns the rules of each indexed concrete entity, by entity number.
   ///
   /// - Throws: `StoreError` for a predicate that the store cannot evaluate.
   func entities(_ snapshot: StoreSnapshot) throws(StoreError) -> [Int: EntityRules] {
@@ -45,7 +45,7 @@ package final class IndexRules: Sendable {
 
   // MARK: Models
 
-  /// Returns a fetch of the values at key paths, or nil without any.
+  /// Returns a fetch of the values at key paths, or nil without key paths.
   static func request(
     _ paths: [String],
     of entity: EntityDescription
@@ -102,24 +102,24 @@ package final class IndexRules: Sendable {
   }
 }
 
-/// What is indexed of one concrete entity.
+/// The rules for the indexed content of one concrete entity.
 struct EntityRules: Sendable {
   let entity: EntityDescription
-  /// The names of the indexed attributes, and of those whose values change scores.
+  /// The names of the indexed attributes, and of the attributes whose values change scores.
   let attributes: [String]
   let boosts: [String]
-  /// A fetch of the values at key paths: the keywords, then the domain; nil without both.
+  /// A fetch of the values at key paths: the keywords, then the domain; nil without key paths.
   let paths: FetchPlan?
   let hasDomain: Bool
   /// The names of the indexed texts.
   let fields: [String]
-  /// The form of an object for the program's delegate; nil without one.
+  /// The plan that writes a whole object for the program's delegate; nil without a delegate.
   let whole: FetchPlan?
-  /// A fetch of the objects that are not indexed; nil where all are.
+  /// A fetch of the objects that are not indexed; nil if all objects are indexed.
   let exclusion: FetchPlan?
   /// The properties of an object on which its texts depend.
   var reads: Set<String> = []
-  /// The properties of related objects on which they depend.
+  /// The properties of related objects on which the object's texts depend, by path.
   var related: [(path: [RelatedReads.Step], properties: [Int: Set<String>])] = []
 
   init(

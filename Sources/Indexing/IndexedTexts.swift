@@ -5,21 +5,21 @@ package import PersistentHistory
 package import PersistentStore
 package import Spotlight
 
-/// What a search index has of a store's objects, in one snapshot of the store.
+/// The indexed content of a store's objects, in one snapshot of the store.
 package struct IndexedTexts {
-  /// What is indexed of each concrete entity, by its number.
+  /// The rules of each indexed concrete entity, by entity number.
   private let entityRules: [Int: EntityRules]
   private let delegate: IndexDelegate?
   private let snapshot: StoreSnapshot
 
-  /// The maximum number of objects that changes of related objects concern.
+  /// The maximum number of objects that changes of related objects may affect.
   private static let relatedMax = 100_000
 
   /// Prepares to read the texts of a snapshot.
   ///
   /// - Parameters:
   ///   - snapshot: The snapshot.
-  ///   - rules: What of an object is indexed, in the store of the snapshot.
+  ///   - rules: The index rules of the snapshot's store.
   /// - Throws: `StoreError` for a predicate that the store cannot evaluate.
   package init(_ snapshot: StoreSnapshot, _ rules: IndexRules) throws(StoreError) {
     self.snapshot = snapshot
@@ -30,15 +30,15 @@ package struct IndexedTexts {
   /// The numbers of the entities whose objects are indexed, ascending.
   package var entities: [Int] { entityRules.keys.sorted() }
 
-  /// Returns the content of those of some objects that exist and are to be indexed.
+  /// Returns the content of the given objects that exist and are indexed.
   ///
   /// - Parameters:
-  ///   - objects: The numbers of the objects.
-  ///   - entity: The number of their entity.
+  ///   - objects: The object numbers.
+  ///   - entity: The entity number of the objects.
   ///   - withExcluded: Whether to include objects that the entity's predicate or the program's
   ///     delegate excludes.
-  /// - Returns: The content of each object. The texts at a key path over a to-many are in their
-  ///   order, a line each.
+  /// - Returns: The content by object number. The texts at a key path over a to-many are sorted,
+  ///   with one text a line.
   /// - Throws: `SQLiteError`, and the errors of the delegate.
   /// - Complexity: A few look-ups for each object.
   package func content(
@@ -66,7 +66,7 @@ package struct IndexedTexts {
     return all
   }
 
-  /// Returns the content of an object for which the program's delegate decides, if there is one.
+  /// Returns the content that the delegate decides; the declared content without a delegate.
   private func decided(
     _ declared: DocumentContent,
     _ rules: EntityRules,
@@ -100,7 +100,7 @@ package struct IndexedTexts {
     return try content([key.object], of: key.entity)[key.object] == nil ? .delegate : nil
   }
 
-  /// Returns the values of numbers and dates of an object.
+  /// Returns the values of an object's attributes as numbers; nil for a value that is no number.
   private func values(_ names: [String], of key: ObjectKey) throws -> [Double?] {
     guard !names.isEmpty, let values = try snapshot.columns(names, of: key) else {
       return names.map { _ in nil }
@@ -115,7 +115,7 @@ package struct IndexedTexts {
     }
   }
 
-  /// Returns the texts at key paths.
+  /// Returns the texts of an object at the key paths of a plan.
   private func values(of object: Int64, _ plan: FetchPlan) throws -> [String?] {
     var writer = JSONWriter()
     let names = (plan.request.select ?? []).map(\.name)
@@ -129,23 +129,24 @@ package struct IndexedTexts {
     }
   }
 
-  /// The objects whose texts changes may alter.
+  /// The objects whose texts may differ after changes.
   package struct Concerned {
-    /// The objects, deleted ones too, each with the first and last commit that may have altered its
-    /// texts.
+    /// The objects, including deleted objects, each with the first and last commit that may have
+    /// altered its texts.
     package var objects: [ObjectKey: ClosedRange<Int64>] = [:]
-    /// The entities of which any object may have had other texts at these commits, because its
-    /// related objects changed more than once.
+    /// The commits at which any object of an entity may have had other texts, by entity number.
+    ///
+    /// The texts are unknown if related objects changed more than once.
     package var entities: [Int: Range<Int64>] = [:]
   }
 
-  /// Returns the objects whose texts changes may alter.
+  /// Returns the objects whose texts may differ after changes.
   ///
   /// - Parameters:
   ///   - changes: Changes that end at the snapshot or before it.
   ///   - spans: The first and last commit that changed each object.
-  ///   - position: The position at which they begin, to which the log reaches back.
-  /// - Returns: The objects; nil where there are too many.
+  ///   - position: The position at which the changes begin; the log must reach back to it.
+  /// - Returns: The objects; nil if there are too many.
   /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the changes and in the objects that they concern.
   package func concerned(
@@ -167,8 +168,8 @@ package struct IndexedTexts {
     return concerned
   }
 
-  /// Adds the objects of an entity that changes of related objects concern, and returns whether
-  /// they are few enough.
+  /// Adds the objects of an entity whose related objects changed, and returns whether they are few
+  /// enough.
   private func add(
     _ rules: EntityRules,
     _ changes: ChangeSet,
@@ -198,12 +199,12 @@ package struct IndexedTexts {
       }
     }
     guard let commits else { return true }
-    // The objects are related as in the snapshot, which may be of a later commit.
+    // The relationships are read from the snapshot, which may be of a later commit.
     let last = changes.through < snapshot.head.number ? snapshot.head.number : commits.upperBound
     if commits.lowerBound < last {
       concerned.entities[rules.entity.number] = commits.lowerBound..<last
     }
-    // An object that changed itself may have been related to the changed ones before.
+    // An object that changed itself may have been related to the changed objects before.
     found.formUnion(concerned.objects.keys.filter { $0.entity == rules.entity.number })
     for key in found {
       concerned.objects[key] = concerned.objects[key]?.union(commits) ?? commits
@@ -219,7 +220,7 @@ package struct IndexedTexts {
 }
 
 extension ClosedRange<Int64> {
-  /// Returns the smallest range that has both.
+  /// Returns the smallest range that contains both ranges.
   fileprivate func union(_ other: Self) -> Self {
     Swift.min(lowerBound, other.lowerBound)...Swift.max(upperBound, other.upperBound)
   }

@@ -4,23 +4,23 @@ import PersistentHistory
 package import PersistentStore
 package import Spotlight
 
-/// The source of the index's documents: the log, and the texts of the objects in it.
+/// The source of the index's documents, which reads the log and the texts of objects.
 package final class StoreDocuments: DocumentSource {
   private let store: PersistentStore
   private let reader: StoreReader
   private let rules: IndexRules
   private let layout: IndexLayout
-  /// The maximum number of changes in one batch, apart from those of its last commit.
+  /// The maximum number of changes in one batch, not counting the changes of its last commit.
   private static let changesMax: Int64 = 20_000
-  /// The number of objects in a portion when all objects are read.
+  /// The maximum number of objects in a portion of `eachObject`.
   private static let portionMax = 1000
 
   /// Opens a connection to a store.
   ///
   /// - Parameters:
   ///   - store: The store.
-  ///   - rules: What of the store's objects is indexed.
-  /// - Throws: `StoreError` where the store cannot be read.
+  ///   - rules: The index rules of the store.
+  /// - Throws: `StoreError` if the store cannot be read.
   package init(_ store: PersistentStore, _ rules: IndexRules) throws {
     self.store = store
     self.rules = rules
@@ -36,12 +36,12 @@ package final class StoreDocuments: DocumentSource {
         }
       }
     } catch is UnsealedChanges {
-      // The next reader has the changes sealed, and the index is then woken again.
+      // The next reader starts the sealing, and the sealed commit wakes the index again.
       return IndexBatch(through: token, remainingCommits: 0, documents: [])
     }
   }
 
-  /// Runs a read of the store, whose errors become `StoreError`.
+  /// Runs a read of the store, and converts all errors except `UnsealedChanges` to `StoreError`.
   private static func reading<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()
@@ -68,8 +68,8 @@ package final class StoreDocuments: DocumentSource {
     var documents: [IndexedDocument] = []
     documents.reserveCapacity(concerned.objects.count)
     for (entity, keys) in Dictionary(grouping: concerned.objects.keys, by: \.entity) {
-      // The texts are those of the snapshot. If an object changes again after this batch, the batch
-      // with that change indexes it again.
+      // The texts are read from the snapshot. If an object changes again after this batch, a later
+      // batch indexes the object again.
       let content = try indexed.content(keys.map(\.object), of: entity)
       for key in keys {
         let change = set.changes[key]

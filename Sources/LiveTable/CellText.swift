@@ -2,7 +2,7 @@ package import JSON
 
 /// The text of a table's cell, measured in columns of a terminal.
 package enum CellText {
-  /// Returns a value as one line whose control characters are shown as escapes of JSON.
+  /// Returns a value as one line, with control characters as JSON escapes.
   package static func text(_ value: JSONValue) -> String {
     switch value {
     case .null: ""
@@ -11,12 +11,12 @@ package enum CellText {
     }
   }
 
-  /// Returns a text as one line whose control characters are shown, with marks around ranges.
+  /// Returns a text as one line with visible control characters, and with marks around ranges.
   ///
   /// - Parameters:
   ///   - text: The text.
-  ///   - ranges: The ranges in UTF-16 code units, ascending, which do not overlap.
-  ///   - marks: What is written before and after each range; nil for nothing.
+  ///   - ranges: The ranges in UTF-16 code units, ascending and without overlaps.
+  ///   - marks: The texts before and after each range; nil for no marks.
   /// - Returns: The line.
   package static func marked(
     _ text: String,
@@ -43,7 +43,7 @@ package enum CellText {
     text.reduce(0) { $0 + width($1) }
   }
 
-  /// Returns a text of exactly so many columns; a longer one ends with `…`.
+  /// Returns a text padded or cut to `columns` columns; a cut text ends with `…`.
   package static func fitted(_ text: String, to columns: Int) -> String {
     let length = width(text)
     guard length > columns else { return text + String(repeating: " ", count: columns - length) }
@@ -59,12 +59,12 @@ package enum CellText {
     return fitted + "…" + String(repeating: " ", count: columns - 1 - used)
   }
 
-  /// Returns the number of columns of a character: two for East Asian wide ones and for emoji.
+  /// Returns the width of a character in columns: two for wide East Asian characters and emoji.
   private static func width(_ character: Character) -> Int {
     guard let first = character.unicodeScalars.first else { return 0 }
     switch first.properties.generalCategory {
     case .nonspacingMark, .enclosingMark: return 0
-    // Other format characters have a form, as the Arabic signs before numbers.
+    // Other format characters are visible, such as the Arabic signs before numbers.
     case .format where first.properties.isDefaultIgnorableCodePoint: return 0
     default: break
     }

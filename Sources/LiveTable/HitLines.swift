@@ -1,10 +1,9 @@
 import CordialProtocol
 package import JSON
 
-/// A hit of a search as a person reads it: its ID and title, and below them the part of a text that
-/// matches.
+/// The lines of a search hit: its ID and title, and below them the matching part of a text.
 package struct HitLines {
-  /// One line, or two.
+  /// One or two lines.
   package let lines: [String]
 
   /// Creates the lines of a hit.
@@ -12,7 +11,7 @@ package struct HitLines {
   /// - Parameters:
   ///   - hit: The hit, in the form of the protocol, with a snippet.
   ///   - idWidth: The number of columns of the longest ID.
-  ///   - marks: What is written before and after each word of the query; nil for nothing.
+  ///   - marks: The texts before and after each word of the query; nil for no marks.
   package init(_ hit: JSONValue, idWidth: Int, marks: (before: String, after: String)?) {
     let id = CellText.text(hit[.id] ?? .null)
     let title = hit[.title]?.string ?? ""

@@ -1,6 +1,6 @@
 /// A key of a terminal.
 package enum Key: Sendable, Equatable {
-  /// Characters, several where a person pastes.
+  /// Characters; several if a person pastes text.
   case text(String)
   case backspace
   /// Control-W.
@@ -14,17 +14,17 @@ package enum Key: Sendable, Equatable {
   case end
 }
 
-/// The keys in the bytes that a terminal sends.
+/// A parser of the bytes that a terminal sends for keys.
 package struct KeyReader: Sendable {
-  /// The beginning of a key whose other bytes have not come yet.
+  /// The first bytes of an incomplete key.
   private var rest: [UInt8] = []
 
   package init() {}
 
   /// Returns the keys of some bytes.
   ///
-  /// - Parameter bytes: The bytes after those of the last call.
-  /// - Returns: The keys; others, such as those of functions, are left out.
+  /// - Parameter bytes: The bytes that follow the bytes of the last call.
+  /// - Returns: The keys, without unsupported keys such as function keys.
   package mutating func keys(_ bytes: [UInt8]) -> [Key] {
     let bytes = rest + bytes
     rest = []
@@ -70,7 +70,7 @@ package struct KeyReader: Sendable {
     0x17: .deleteWord, 0x0E: .down, 0x10: .up,
   ]
 
-  /// Returns the number of bytes of a character with a first byte; 1 for one that is no first byte.
+  /// Returns the length of a UTF-8 character with this first byte; 1 for an invalid first byte.
   private static func length(_ first: UInt8) -> Int {
     switch first {
     case 0xC2...0xDF: 2
@@ -80,21 +80,21 @@ package struct KeyReader: Sendable {
     }
   }
 
-  /// Returns the key that begins with an escape, and its length; nil where it has not come whole.
+  /// Returns the key that begins with an escape, and its length; nil if bytes are missing.
   private static func sequence(_ bytes: ArraySlice<UInt8>) -> (key: Key?, length: Int)? {
     let second = bytes.dropFirst().first
-    // A terminal sends a sequence at once, so that an escape at the end is the key.
+    // A terminal sends a sequence at once, so an escape without more bytes is the Escape key.
     guard let second else { return (.escape, 1) }
-    // Keys with Alt have no meaning here, and a second escape begins anew.
+    // Keys with Alt are ignored, and a second escape begins a new key.
     guard second == UInt8(ascii: "[") || second == UInt8(ascii: "O") else {
       return second < 0x20 ? (.escape, 1) : (nil, 2)
     }
     let isEnd = { (byte: UInt8) in (0x40...0x7E).contains(byte) || byte < 0x20 }
     guard let end = bytes.dropFirst(2).firstIndex(where: isEnd) else {
-      // No sequence is so long.
+      // No valid sequence is so long, so the bytes are ignored.
       return bytes.count > 16 ? (nil, bytes.count) : nil
     }
-    // A control character is a key of its own; what is before it is no sequence.
+    // A control character is a separate key, and the bytes before it are no valid sequence.
     guard bytes[end] >= 0x20 else { return (nil, end - bytes.startIndex) }
     let length = end - bytes.startIndex + 1
     switch bytes[end] {

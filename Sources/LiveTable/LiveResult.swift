@@ -1,19 +1,19 @@
-// LiveTable: what a terminal shows while it changes. An observed result as a table, whose rows have
-// the marks of the last update; and a search while a person types.
+// LiveTable: the changing content of a terminal. It shows an observed result as a table, with marks
+// for the rows of the last update, and a search while a person types.
 //
 // Must not know: connections, files, terminals, the time.
 //
 // What always holds:
 // 1. After an update, the rows are those of the service's result.
 // 2. No line of a table is wider than the terminal.
-// 3. No line has a control character of a text: `CellText` shows it.
+// 3. No line contains control characters of a text: `CellText` makes them visible.
 
 import CordialProtocol
 package import JSON
 
-/// An observed result, with what its last update has changed.
+/// An observed result with the changes of its last update.
 package struct LiveResult: Sendable {
-  /// What the last update did to a row.
+  /// The effect of the last update on a row.
   package enum Mark: Sendable, Equatable {
     case inserted, changed, removed
   }
@@ -38,14 +38,14 @@ package struct LiveResult: Sendable {
   /// The rows that the last update removed, each with the number of rows before it.
   package private(set) var removed: [(offset: Int, row: Row)] = []
   package private(set) var sections: [Section] = []
-  /// The number of objects of a result that is only counted; nil for rows.
+  /// The number of objects if the result is only a count; nil for a result with rows.
   package private(set) var count: Int64?
-  /// Whether there was a result.
+  /// Whether a result has arrived.
   package private(set) var isKnown = false
 
   package init() {}
 
-  /// Replaces the whole result, and marks its differences from the former one.
+  /// Replaces the whole result, and marks the differences from the previous result.
   package mutating func replace(_ result: JSONValue) {
     let former = Dictionary(
       rows.map { ($0.id, $0.values) },
@@ -100,7 +100,7 @@ package struct LiveResult: Sendable {
       return
     }
     var row = rows.remove(at: Int(offset))
-    // The removals come by descending offset, so that earlier ones are shown before later ones.
+    // Removals arrive by descending offset, so each removal moves up the rows removed before it.
     for index in removed.indices { removed[index].offset -= 1 }
     guard removal[.movedTo] == nil else { return }
     row.mark = .removed
@@ -120,7 +120,7 @@ package struct LiveResult: Sendable {
 
   private static func row(_ object: JSONValue) -> Row {
     if let id = object[.id]?.string, let title = object[.title] {
-      // A hit of a search: its score would change with every other document.
+      // The row of a hit omits the score, because other documents change the score.
       let selected = object[.object]?[.values]?.members ?? []
       return Row(id: id, values: [JSONMember(.title, title)] + selected)
     }

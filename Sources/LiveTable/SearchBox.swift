@@ -1,9 +1,9 @@
 import CordialProtocol
 package import JSON
 
-/// A search as a person types: the query, the hits, and the object that is open.
+/// The state of an interactive search: the query, the hits, and the open object.
 package struct SearchBox: Sendable {
-  /// What a key asks for.
+  /// The action that a key requests.
   package enum Action: Sendable, Equatable {
     /// Search for `query`.
     case search
@@ -16,13 +16,13 @@ package struct SearchBox: Sendable {
   /// A line of the screen.
   package struct Line: Sendable, Equatable {
     package let text: String
-    /// Whether the line is of the selected hit.
+    /// Whether the line belongs to the selected hit.
     package let isSelected: Bool
   }
 
   /// The text that the person has typed.
   package private(set) var query: String
-  /// The number of the selected hit, from 0.
+  /// The index of the selected hit.
   package private(set) var selected = 0
   private var answer: JSONValue?
   private var opened: (id: String, values: [JSONMember])?
@@ -35,10 +35,10 @@ package struct SearchBox: Sendable {
 
   private var hits: [JSONValue] { answer?[.hits]?.array ?? [] }
 
-  /// Takes a key.
+  /// Handles a key.
   ///
   /// - Parameter key: The key.
-  /// - Returns: What it asks for; nil where the screen alone changes.
+  /// - Returns: The requested action; nil if only the screen changes.
   package mutating func press(_ key: Key) -> Action? {
     message = nil
     if opened != nil {
@@ -69,7 +69,7 @@ package struct SearchBox: Sendable {
     return .search
   }
 
-  /// Shows the answer of a search; nil for none.
+  /// Shows the answer of a search; nil shows no hits.
   package mutating func show(answer: JSONValue?) {
     (self.answer, message) = (answer, nil)
     selected = max(min(selected, hits.count - 1), 0)
@@ -94,8 +94,8 @@ package struct SearchBox: Sendable {
   ///
   /// - Parameters:
   ///   - height: The number of lines that fit.
-  ///   - marks: What is written before and after each word of the query; nil for nothing.
-  /// - Returns: At most so many lines; those of the selected hit are among them.
+  ///   - marks: The texts before and after each word of the query; nil for no marks.
+  /// - Returns: At most `height` lines, including the lines of the selected hit.
   package func lines(height: Int, marks: (before: String, after: String)?) -> [Line] {
     let head = [
       Line(text: "Search: \(CellText.text(.string(query)))▏", isSelected: false),
@@ -124,7 +124,7 @@ package struct SearchBox: Sendable {
     return (head + lines.dropFirst(first).prefix(rows)).prefix(height).map(\.self)
   }
 
-  /// How many objects there are of each entity, or why there is none.
+  /// The number of hits in total and by entity, or the reasons why no object matches.
   private var summary: String {
     if opened != nil { return "Escape goes back to the hits" }
     guard let answer else { return "Type words; Enter opens an object, Escape ends" }

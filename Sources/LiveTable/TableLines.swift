@@ -2,7 +2,7 @@ import JSON
 
 /// The lines of a table that fits a terminal.
 package struct TableLines {
-  /// A line, with what the last update did to its row.
+  /// A line with the mark that the last update gave its row.
   package struct Line: Sendable, Equatable {
     package let text: String
     package let mark: LiveResult.Mark?
@@ -14,9 +14,9 @@ package struct TableLines {
   private let width: Int
   private let height: Int
 
-  /// The columns between two cells, and those of the mark at the beginning of a row.
+  /// The number of columns between two cells, and of the mark at the beginning of a row.
   private static let gap = 2
-  /// The width that a cell keeps when the terminal is too narrow for all of them.
+  /// The width below which no column is shortened on a narrow terminal.
   private static let cellMin = 4
 
   /// Creates the lines of a result.
@@ -35,10 +35,10 @@ package struct TableLines {
 
   /// Returns the lines of the table.
   ///
-  /// - Parameter title: The first line.
-  /// - Returns: At most as many lines as the terminal has. Rows that do not fit are counted in the
-  ///   last one.
-  /// - Complexity: Linear in the lines.
+  /// - Parameter title: The text of the first line.
+  /// - Returns: At most as many lines as the terminal has. The last line states how many rows do
+  ///   not fit.
+  /// - Complexity: Linear in the number of lines.
   package func lines(title: String) -> [Line] {
     var all = [Line(text: fitted(CellText.text(.string(title))), mark: nil)]
     if let count = result.count {
@@ -82,7 +82,7 @@ package struct TableLines {
     }
   }
 
-  /// Returns the widths of the columns, the widest shortened until all of them fit.
+  /// Returns the widths of the columns, after the widest columns are shortened until all fit.
   private func columnWidths(_ names: [String]) -> [Int] {
     var widths = names.map { CellText.width(CellText.text(.string($0))) }
     for row in visible {
@@ -104,12 +104,12 @@ package struct TableLines {
 
   // MARK: Rows
 
-  /// The sections that have a row of the result.
+  /// The sections that contain a row of the result.
   private var sections: [LiveResult.Section] {
     result.sections.filter { $0.offset < result.rows.count }
   }
 
-  /// Returns the lines of the rows and sections, more than the terminal has at most.
+  /// Returns the lines of rows and sections, possibly more lines than the terminal has.
   private func bodyLines(_ names: [String], _ widths: [Int]) -> [Line] {
     var lines: [Line] = []
     var removed = result.removed[...]

@@ -5,7 +5,7 @@ import JSONRPC
 enum AdvanceCall {
   static let name = "mock/advance"
 
-  /// The maximum of one move, in milliseconds: a year.
+  /// The maximum time of one advance, in milliseconds: a year.
   private static let millisecondsMax: Int64 = 31_536_000_000
 
   static func milliseconds(_ params: JSONValue) throws(RPCError) -> Int64 {

@@ -9,29 +9,30 @@ import ProtocolSchemas
 import Synchronization
 import Transport
 
-/// A client's connection to a mock, which answers one request after the other; used on the loop.
+/// A client's connection to a mock, which answers requests one by one; used only on the loop.
 final class MockConnection: Sendable {
   private struct State {
     let peer: Peer
-    /// The request that is being answered; the next one waits for its response.
+    /// The request that is being answered; the next request waits for its response.
     var current: Peer.Request?
-    /// The messages of the service that are not complete.
+    /// The decoder of the service's messages.
     var responses: FrameDecoder
     var session: Int?
-    /// What happens at the next response to `flush`.
+    /// The handler of the next response to `flush`; nil without a running flush.
     var flushed: (@Sendable (JSONValue) -> Void)?
   }
 
   private let stage: MockStage
   private let channel: ByteChannel
-  /// The number of the connection, from 1 in the order in which they open.
+  /// The number of the connection, counted from 1 in the order in which connections open.
   let number: Int
   private let state: Mutex<State>
 
-  /// The number of waiting messages at which the peer is not read.
+  /// The number of pending messages from which the peer is not read.
   private static let pendingMax = 1000
-  /// The ID of requests that the connection makes itself; a client's request may have it too,
-  /// because only one request runs at a time.
+  /// The ID of the connection's own requests.
+  ///
+  /// A client's request may have the same ID, because only one request runs at a time.
   private static let ownID = RequestID.string("mock")
 
   init(_ stage: MockStage, _ channel: ByteChannel, _ peer: Peer, number: Int) {
@@ -76,7 +77,7 @@ final class MockConnection: Sendable {
     proceed()
   }
 
-  /// Handles requests until one has to wait for its response.
+  /// Handles requests until a request has to wait for its response.
   private func proceed() {
     while let request = takeNext() { handle(request) }
     flushOutput()
@@ -97,7 +98,7 @@ final class MockConnection: Sendable {
       // While a client does not read its responses, its requests wait.
       guard state.current == nil, channel.isWritable else { return nil }
       while let event = state.peer.next() {
-        // A request that is cancelled was answered before.
+        // A cancellation does nothing, because its request was already answered.
         guard case .request(let request) = event else { continue }
         state.current = request
         return request
@@ -149,7 +150,7 @@ final class MockConnection: Sendable {
 
   // MARK: Responses
 
-  /// Takes messages of the service.
+  /// Receives bytes of the service's messages.
   func take(_ pieces: [[UInt8]]) {
     var messages: [JSONValue] = []
     state.withLock { state in
@@ -186,7 +187,8 @@ final class MockConnection: Sendable {
     // An error of the connection itself belongs to no request.
     guard state.withLock({ $0.current?.id == id }) else { return notify(response) }
     respond(response)
-    // The service may be in the middle of its own work.
+    // The next request waits for a later turn, because the service may be in the middle of its
+    // work.
     stage.engine.loop.execute { self.proceed() }
   }
 
@@ -222,7 +224,7 @@ final class MockConnection: Sendable {
 
   // MARK: The clock
 
-  /// `mock/advance`: moves the clock, and makes the saves that are due.
+  /// Performs `mock/advance`: moves the clock, and performs the steps that are due.
   private func advance(_ params: JSONValue) {
     let due: (now: Int64, due: [MockStage.Occurrence])
     do throws(RPCError) {
@@ -255,7 +257,7 @@ final class MockConnection: Sendable {
           )
           return self.endAdvance(.failure(failure))
         }
-        // The changes of a step are sent before those of the next one.
+        // The changes of a step are sent before the changes of the next step.
         self.flush { _ in self.run(due.dropFirst(), now: now) }
       }
     }
@@ -276,14 +278,14 @@ final class MockConnection: Sendable {
   private func flush(_ completion: @escaping @Sendable (JSONValue) -> Void) {
     state.withLock { $0.flushed = completion }
     let message = MessageWriter.request(Self.ownID, FlushCall.method.name, .object([]))
-    // In a later turn, because the service may be in the middle of its own work.
+    // The request waits for a later turn, because the service may be in the middle of its work.
     stage.engine.loop.execute {
       guard self.state.withLock({ $0.session }) != nil else { return self.endFlush() }
       self.send(message)
     }
   }
 
-  /// Ends a wait for changes whose reader is gone; the clock moves on.
+  /// Ends a wait for changes after the client has disconnected, so that the clock still moves.
   private func endFlush() {
     let flushed = state.withLock { state in
       defer { state.flushed = nil }
@@ -318,7 +320,7 @@ final class MockConnection: Sendable {
     stage.engine.service.assumeIsolated { body($0, session) }
   }
 
-  /// Closes the channel, because the service has sent all.
+  /// Closes the channel, because the service has sent all messages.
   func close(exitCode: Int32) {
     let code = state.withLock { state in
       state.peer.endIfDone()

@@ -6,16 +6,16 @@ import JSON
 import ObjectModel
 import PersistentStore
 
-/// The model of a mock's store, and the names of values that the script gives directly.
+/// The model of a mock's store, and the names of values that the script sets directly.
 struct MockModel {
   let model: Model
-  /// The names by entity of scripted values that are no properties of the script's model.
+  /// The names of scripted values that are not properties of the script's model, by entity.
   let computedNames: [String: Set<String>]
 
-  /// Makes the model of a script.
+  /// Creates the model of a script.
   ///
-  /// The model of a script without one is drafted from its objects. Where the script has a model,
-  /// its objects may also have values of the model's `values`, whatever their key path.
+  /// If the script has no model, the model is drafted from the script's objects. If the script has
+  /// a model, its objects may also have values of the model's `values`, whatever their key path.
   ///
   /// - Parameter script: The script.
   /// - Throws: `ScriptError` with the place in the file.
@@ -69,7 +69,7 @@ struct MockModel {
     }
   }
 
-  /// Adds attributes for scripted values, which the model's `values` then select.
+  /// Returns a model with attributes for scripted values, which the model's `values` then select.
   private static func document(
     _ document: JSONValue,
     adding names: [String: Set<String>],
@@ -105,7 +105,7 @@ extension MockScript {
       for element in (save[.insert]?.array ?? []) + (save[.update]?.array ?? []) {
         let id = element[.id]?.string.flatMap { ObjectID($0) }
         guard let entity = element[.entity]?.string ?? id?.entity else { continue }
-        // Set operations on a to-many have its IDs inside of an object.
+        // A value that is an object changes a to-many by set operations, so it is no attribute.
         let values = (element[.values]?.members ?? []).filter { $0.value.members == nil }
         lists.append((id: nil, entity: entity, values: values))
       }
@@ -115,7 +115,7 @@ extension MockScript {
 }
 
 extension JSONValue {
-  /// Returns the object with another value of a member, which is added where there is none.
+  /// Returns the object with a new value of a member, which is added if it is absent.
   func replacing(_ name: String, _ value: JSONValue) -> JSONValue {
     var members = self.members ?? []
     if let index = members.firstIndex(where: { $0.name == name }) {

@@ -2,13 +2,13 @@ import CordialProtocol
 import CordialValues
 import JSON
 
-/// The names of a mock's objects in its script and in the store that serves them.
+/// The mapping between the object IDs of a mock's script and the IDs of its store.
 ///
-/// A store gives its own IDs. Messages of clients have the IDs of the script.
+/// The store assigns its own IDs. Clients send and receive the IDs of the script.
 struct MockNames: Sendable {
   private var stored: [String: String] = [:]
   private var scripted: [String: String] = [:]
-  /// What is added to the versions of the store, by the ID of the script.
+  /// The offset of each object's version in the script from its version in the store, by script ID.
   private var versions: [String: Int64] = [:]
   /// The scripted names of values that a key path of the model computes, by entity.
   var computedNames: [String: Set<String>] = [:]
@@ -16,9 +16,9 @@ struct MockNames: Sendable {
   /// Adds an object.
   ///
   /// - Parameters:
-  ///   - name: Its ID in the script.
-  ///   - id: Its ID in the store.
-  ///   - version: Its version in the script; in the store it is 1.
+  ///   - name: The object's ID in the script.
+  ///   - id: The object's ID in the store.
+  ///   - version: The object's version in the script; its version in the store is 1.
   mutating func add(_ name: String, _ id: String, version: Int64) {
     if name != id { (stored[name], scripted[id]) = (id, name) }
     if version != 1 { versions[name] = version - 1 }
@@ -29,7 +29,7 @@ struct MockNames: Sendable {
 
   // MARK: To the store
 
-  /// Returns a message of a client as the store understands it.
+  /// Returns a client's message with the IDs and versions of the store.
   func toStore(_ value: JSONValue) -> JSONValue {
     switch value {
     case .string(let text): return stored[text].map(JSONValue.string) ?? value
@@ -51,7 +51,7 @@ struct MockNames: Sendable {
     }
   }
 
-  /// Returns a predicate in which the literals of scripted IDs are those of the store.
+  /// Returns a predicate whose literals have the IDs of the store instead of the script's IDs.
   private func predicate(_ text: String) -> String {
     guard text.utf8.contains(UInt8(ascii: "/")) else { return text }
     var text = text
@@ -63,7 +63,7 @@ struct MockNames: Sendable {
     return text
   }
 
-  /// Returns the params of a fetch, in which the name of a scripted value stands for a key path.
+  /// Returns the params of a fetch that selects scripted values by name instead of a key path.
   func withScriptedValues(_ params: JSONValue) -> JSONValue {
     guard let entity = params[.entity]?.string, let names = computedNames[entity],
       let members = params.members
@@ -81,7 +81,7 @@ struct MockNames: Sendable {
 
   // MARK: To clients
 
-  /// Returns a message of the store as clients understand it.
+  /// Returns a message of the store with the IDs and versions that clients know.
   mutating func toClient(_ value: JSONValue) -> JSONValue {
     switch value {
     case .string(let text): return .string(name(text))
@@ -101,10 +101,10 @@ struct MockNames: Sendable {
     }
   }
 
-  /// Returns the name that clients know, where the text is the ID of a stored object.
+  /// Returns the ID that clients know for a stored object's ID, and any other text unchanged.
   private mutating func name(_ text: String) -> String {
     if let name = scripted[text] { return name }
-    // The script has another object with this ID, so that this one gets an ID of its own.
+    // The script has another object with this ID, so the stored object gets an unused ID.
     guard stored[text] != nil, let id = ObjectID(text), case .object(let number) = id.key else {
       return text
     }

@@ -3,7 +3,7 @@ package import JSONRPC
 import Synchronization
 package import Transport
 
-/// A mock as what answers the requests on every channel of a transport.
+/// A responder that connects all channels of a transport to one mock.
 package final class MockOwner: Responder {
   private let stage: MockStage
   private let settings: PeerSettings
@@ -14,7 +14,7 @@ package final class MockOwner: Responder {
   ///
   /// - Parameters:
   ///   - stage: The mock.
-  ///   - settings: What the peers have in common.
+  ///   - settings: The common settings of the peers.
   ///   - closed: Called when a channel has ended, with the exit code of its connection.
   package init(
     stage: MockStage,

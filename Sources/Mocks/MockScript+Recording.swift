@@ -1,7 +1,7 @@
 import JSON
 import JSONRPC
 
-/// Recordings as scripts.
+/// The conversion of recordings to scripts.
 extension MockScript {
   /// A request without its response.
   private struct Asked {
@@ -15,7 +15,7 @@ extension MockScript {
   /// - Parameters:
   ///   - text: The content of the file.
   ///   - memoryMax: The maximum memory of the messages, in bytes.
-  /// - Returns: The script; nil for a text whose first line is no message of a recording.
+  /// - Returns: The script; nil if the first line is not a message of a recording.
   /// - Throws: `ScriptError` with the line.
   static func recording(_ text: [UInt8], memoryMax: Int) throws(ScriptError) -> MockScript? {
     var script = MockScript()

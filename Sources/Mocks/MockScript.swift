@@ -2,7 +2,7 @@ import CordialValues
 import JSON
 import PersistentStore
 
-/// What a mock serves: objects, fixed results, and what happens at times of its clock.
+/// The content of a mock: objects, fixed results, and steps at times of its clock.
 package struct MockScript: Sendable {
   /// An object that exists from the start.
   struct ScriptedObject: Sendable {
@@ -22,12 +22,12 @@ package struct MockScript: Sendable {
     let answer: JSONMember
   }
 
-  /// What happens at a time.
+  /// A save or a notification at a time of the mock's clock.
   struct Step: Sendable {
     enum Action: Sendable {
-      /// Params of `save`.
+      /// The params of a `save`.
       case save(JSONValue)
-      /// A message to the connection with a number, which counts connections from 1.
+      /// A message to the connection with a number; connection numbers begin with 1.
       case notification(connection: Int, JSONValue)
     }
 
@@ -42,7 +42,7 @@ package struct MockScript: Sendable {
     let action: Action
   }
 
-  /// Where the model of the objects is.
+  /// The source of the model.
   enum ModelPlace: Sendable {
     case file(String)
     case document(JSONValue)
@@ -80,7 +80,7 @@ package struct MockScript: Sendable {
   ///
   /// - Parameters:
   ///   - text: The content of the file.
-  ///   - folder: The folder to which the path of the model belongs.
+  ///   - folder: The folder to which a relative path of the model refers.
   ///   - memoryMax: The maximum memory of the script, in bytes.
   /// - Throws: `ScriptError` with the place in the file.
   package init(
@@ -194,7 +194,7 @@ package struct MockScript: Sendable {
     }
   }
 
-  /// Checks the form of a save, and that the objects that it changes exist.
+  /// Checks the form of a save, and that the script has the objects that the save changes.
   private static func check(
     _ save: JSONValue,
     _ place: String,
@@ -229,7 +229,7 @@ package struct MockScript: Sendable {
   }
 }
 
-/// Reads the members of scripts.
+/// A reader of the members of scripts.
 enum ScriptReader {
   static func checkMembers(
     _ value: JSONValue,

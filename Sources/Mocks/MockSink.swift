@@ -1,7 +1,7 @@
 import CordialService
 import Transport
 
-/// The destination of what the service sends to a client of a mock.
+/// The destination of the service's bytes for a client of a mock.
 final class MockSink: ByteSink {
   private weak let connection: MockConnection?
   private let channel: ByteChannel

@@ -1,12 +1,12 @@
-// Mocks: services whose answers a script or a recording gives, and recordings of services.
+// Mocks: services that answer from a script or a recording, and recordings of services.
 //
 // Must not know: arguments, the public API of programs.
 //
 // What always holds:
-// 1. The objects of a script are in a store in memory, so that all requests have the rules of any
+// 1. The objects of a script are in a store in memory, so that all requests follow the rules of any
 //    store.
 // 2. Only clients move the clock of a mock.
-// 3. A recorder observes peers, and never changes what they receive or send.
+// 3. A recorder observes peers, and never changes their messages.
 
 import Cordial
 import CordialProtocol
@@ -21,7 +21,7 @@ import PersistentStore
 import Synchronization
 package import Transport
 
-/// A service whose objects a script gives, with a clock that only clients move.
+/// A service with the objects of a script, and with a clock that only clients move.
 ///
 /// The script's objects are in a store in memory, so that fetches, live results and saves have the
 /// same rules as in any store.
@@ -29,7 +29,7 @@ package final class MockStage: Sendable {
   /// The engine of the store.
   package let engine: Engine
   let script: MockScript
-  /// The connection that makes the saves of the script.
+  /// The connection that performs the saves of the script.
   private let writer = ClientConnection()
   private let state: Mutex<State>
 
@@ -37,7 +37,7 @@ package final class MockStage: Sendable {
     var names: MockNames
     /// The time of the virtual clock, in milliseconds; -1 before the first move.
     var reached: Int64 = -1
-    /// The number of answers that were given from each result.
+    /// The number of times that each result was used, by its index in the script.
     var uses: [Int: Int] = [:]
     var isAdvancing = false
     /// The open connections, by their numbers.
@@ -45,8 +45,9 @@ package final class MockStage: Sendable {
     var connectionCount = 0
   }
 
-  /// The maximum length of a response, in bytes: each response is read as a value, whose IDs are
-  /// replaced.
+  /// The maximum length of a response, in bytes.
+  ///
+  /// The limit is low, because each response is parsed so that its IDs can be replaced.
   private static let answerBytesMax = 16 << 20
   /// The maximum number of steps that one move of the clock may cause.
   private static let stepsMax = 10_000
@@ -56,12 +57,12 @@ package final class MockStage: Sendable {
   /// - Parameters:
   ///   - script: The script.
   ///   - limits: The limits of the service.
-  ///   - budget: The memory of messages that the service shares with others; nil for its own.
-  ///   - loop: The thread of the service and its connections, nil for a new one.
+  ///   - budget: The message memory, shared with other services; nil for a new budget.
+  ///   - loop: The thread of the service and its connections; nil for a new thread.
   ///   - version: The program's version.
   ///   - log: The logger of the service.
-  /// - Throws: `ScriptError` with the place in the file for objects that the model does not allow,
-  ///   `StoreError`.
+  /// - Throws: `ScriptError`, with the place in the file, for objects that the model does not
+  ///   allow; `StoreError`.
   package init(
     _ script: MockScript,
     limits: Limits = Limits(),
@@ -110,7 +111,7 @@ package final class MockStage: Sendable {
           "the model has no entity \(object.id.entity); it has \(known)"
         )
       }
-      // An ID of the model's own identity is stored as it is.
+      // An ID with the value of an identity attribute is stored unchanged.
       let id =
         entity.identity != nil && object.id.isIdentity
         ? object.id : ObjectID(entity: object.id.entity, key: .temporary("\(index + 1)"))
@@ -119,7 +120,7 @@ package final class MockStage: Sendable {
     }
     for (index, object) in script.objects.enumerated() {
       let entity = model.entity(named: object.id.entity)
-      // A text that looks like an ID is a text.
+      // Outside of relationships, a text that looks like an ID remains a text.
       var values: [JSONMember] = []
       for member in object.values {
         guard case .relationship? = entity?.property(named: member.name) else {
@@ -150,9 +151,9 @@ package final class MockStage: Sendable {
     }
   }
 
-  /// Checks that the objects exist to which a relationship of the script refers.
+  /// Checks that the script has the objects to which a relationship refers.
   ///
-  /// Only the store knows whether an ID of the model's own identity exists.
+  /// Only the store can check an ID with the value of an identity attribute.
   private static func checkReferences(
     _ value: JSONValue,
     _ place: String,
@@ -167,7 +168,7 @@ package final class MockStage: Sendable {
     }
   }
 
-  /// Returns the place in the script of the first problem of its save.
+  /// Returns the error of the script's save, with the place of its first problem in the script.
   private func placed(_ error: ClientError, _ sent: [String]) -> ScriptError {
     let problem = error.data[.problems]?.array?.first
     guard let id = (problem?[.id] ?? error.data[.id])?.string else {
@@ -207,7 +208,7 @@ package final class MockStage: Sendable {
     state.withLock { state in _ = state.connections.removeValue(forKey: connection.number) }
   }
 
-  /// Sends a notification of a recording to the connection with a number, where it is open.
+  /// Sends a notification of a recording to the connection with a number, if it is open.
   func notify(_ number: Int, _ message: JSONValue) {
     state.withLock { $0.connections[number] }?.notify(message)
   }
@@ -218,7 +219,7 @@ package final class MockStage: Sendable {
 
   func toClient(_ value: JSONValue) -> JSONValue { state.withLock { $0.names.toClient(value) } }
 
-  /// Returns the params of `fetch` or of the fetch inside of `observe`, with scripted values.
+  /// Returns the params of a `fetch` or an `observe`, which select scripted values by name.
   func withScriptedValues(_ params: JSONValue) -> JSONValue {
     state.withLock { state in
       guard let fetch = params[.fetch] else { return state.names.withScriptedValues(params) }
@@ -226,10 +227,10 @@ package final class MockStage: Sendable {
     }
   }
 
-  /// Returns the scripted answer to a request; nil where the script has none.
+  /// Returns the scripted answer to a request; nil if the script has none.
   ///
-  /// Where a request has several answers, as in a recording, each is given once and the last one
-  /// from then on.
+  /// If a request has several answers, as in a recording, each answer is returned once, and the
+  /// last answer is then repeated.
   func answer(to method: String, _ params: JSONValue) -> JSONMember? {
     let sorted = (params.isNull ? .object([]) : params).sortedMembers
     let matches = script.results.indices.filter {
@@ -255,8 +256,8 @@ package final class MockStage: Sendable {
   ///
   /// - Parameter milliseconds: The time to add.
   /// - Returns: The new time, and the steps that are due, in order.
-  /// - Throws: `RPCError`: `limitExceeded` where too many steps are due, and `storeBusy` while the
-  ///   clock moves already; the clock is then unchanged.
+  /// - Throws: `limitExceeded` if too many steps are due, and `storeBusy` while another advance
+  ///   runs; the clock is then unchanged.
   func begin(advance milliseconds: Int64) throws(RPCError) -> (now: Int64, due: [Occurrence]) {
     let outcome = state.withLock { state -> Result<(now: Int64, due: [Occurrence]), RPCError> in
       guard !state.isAdvancing else {
@@ -286,7 +287,7 @@ package final class MockStage: Sendable {
     state.withLock { $0.isAdvancing = false }
   }
 
-  /// Returns the occurrences in a period, at most one more than the limit.
+  /// Returns the occurrences in a period, up to one more than `stepsMax`.
   private func due(after start: Int64, through end: Int64) -> [Occurrence] {
     var due: [Occurrence] = []
     for (index, step) in script.timeline.enumerated() {
@@ -303,7 +304,7 @@ package final class MockStage: Sendable {
     return due.sorted { ($0.time, $0.step) < ($1.time, $1.step) }
   }
 
-  /// Makes the save of a step; the completion is called on the loop.
+  /// Performs the save of a step; the completion is called on the loop.
   func save(_ params: JSONValue, _ completion: @escaping @Sendable (ClientError?) -> Void) {
     writer.start(.save, toStore(params)) { outcome in
       if case .failure(let error) = outcome { completion(error) } else { completion(nil) }

@@ -10,16 +10,18 @@ import Synchronization
 package final class Recorder: Sendable {
   private struct State {
     var connectionCount = 0
-    /// The memory of the messages whose ends are not known, in bytes.
+    /// The memory of the unfinished messages, in bytes.
     var unfinishedBytes = 0
-    /// The file; -1 after the end, or after a write that failed.
+    /// The file descriptor; -1 after the end of the recording, or after a write that failed.
     var descriptor: CInt
   }
 
-  /// The maximum memory of the messages that are sent in parts, in bytes, and the maximum length of
-  /// a message of the service: one that exceeds it is not recorded, and `omitted` says so.
+  /// The maximum memory of unfinished messages, and the maximum length of a message of the service,
+  /// in bytes.
+  ///
+  /// A message that exceeds the maximum is not recorded, and its line has the member `omitted`.
   package static let unfinishedBytesMax = 64 << 20
-  /// The maximum length of what is no JSON and is recorded as a text, in bytes.
+  /// The maximum length of input that is not JSON and is recorded as a text, in bytes.
   fileprivate static let textBytesMax = 1 << 20
 
   private let path: String
@@ -27,14 +29,15 @@ package final class Recorder: Sendable {
   private let start = SystemFacts.microseconds()
   private let state: Mutex<State>
 
-  /// Opens a file, which is created where it does not exist.
+  /// Opens a file, which is created if it does not exist.
   ///
   /// - Parameters:
   ///   - path: The path of the file.
   ///   - log: The logger for a write that fails.
-  /// - Throws: `StoreError` where the file cannot be written.
+  /// - Throws: `StoreError` if the file cannot be written.
   package init(path: String, log: Logger) throws(StoreError) {
-    // The service does not wait for the reader of a named pipe, nor for a stopped terminal.
+    // `O_NONBLOCK`: the service waits neither for the reader of a named pipe nor for a stopped
+    // terminal.
     let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK
     let descriptor = unsafe open(path, flags, 0o600)
     guard descriptor >= 0 else {
@@ -58,7 +61,7 @@ package final class Recorder: Sendable {
     }
   }
 
-  /// Returns what records the messages of a new connection.
+  /// Returns an observer that records the messages of a new connection.
   package func connect() -> any PeerObserver {
     let number = state.withLock { state in
       state.connectionCount += 1
@@ -72,17 +75,17 @@ package final class Recorder: Sendable {
     case client, service
   }
 
-  /// Adds a line.
+  /// Appends a line to the file.
   ///
   /// - Parameters:
   ///   - connection: The number of the connection.
   ///   - sender: The sender of the message.
-  ///   - message: The JSON text of the message in pieces, or the other members of the line.
+  ///   - message: The JSON text of the message in pieces, or null and the member `omitted`.
   fileprivate func add(_ connection: Int, _ sender: Sender, _ message: [[UInt8]]) {
     let milliseconds = (SystemFacts.microseconds() - start) / 1000
     let head =
       "{\"at\":\(milliseconds),\"connection\":\(connection),\"from\":\"\(sender)\",\"message\":"
-    // A long message is written as it is, because a copy would take as much memory.
+    // The pieces of a long message are not joined, because a copy would take as much memory again.
     let pieces = [Array(head.utf8)] + message + [Array("}\n".utf8)]
     let isShort = message.reduce(0) { $0 + $1.count } < 1 << 16
     let writes = isShort ? [Array(pieces.joined())] : pieces
@@ -97,9 +100,9 @@ package final class Recorder: Sendable {
     }
   }
 
-  /// Counts bytes of a message that has further parts.
+  /// Counts the bytes of one part of an unfinished message.
   ///
-  /// - Returns: Whether there is memory for them.
+  /// - Returns: Whether there is memory for the part.
   fileprivate func keep(_ bytes: Int) -> Bool {
     state.withLock { state in
       guard state.unfinishedBytes + bytes <= Self.unfinishedBytesMax else { return false }
@@ -108,7 +111,7 @@ package final class Recorder: Sendable {
     }
   }
 
-  /// Counts bytes no more.
+  /// Subtracts bytes that the recorder no longer keeps.
   fileprivate func release(_ bytes: Int) {
     state.withLock { $0.unfinishedBytes -= bytes }
   }
@@ -127,18 +130,18 @@ package final class Recorder: Sendable {
   }
 }
 
-/// What records the messages of one connection.
+/// An observer that records the messages of one connection.
 private final class RecordedConnection: PeerObserver {
   private struct Parts {
     var pieces: [[UInt8]] = []
     var bytes = 0
-    /// Whether there was no memory for all parts of the message.
+    /// Whether the message is omitted, because its parts did not fit into memory.
     var isOmitted = false
   }
 
   private let recorder: Recorder
   private let number: Int
-  /// The message of the service that has further parts.
+  /// The parts of the service's unfinished message.
   private let parts = Mutex(Parts())
 
   init(_ recorder: Recorder, _ number: Int) {
@@ -186,7 +189,7 @@ private final class RecordedConnection: PeerObserver {
     if let message { recorder.add(number, .service, message) }
   }
 
-  /// The value and the further member of a message that was not recorded.
+  /// Returns null and the member `omitted`, for the line of a message that is not recorded.
   private static func omission(_ limit: String) -> [UInt8] {
     Array("null,\"omitted\":\"\(limit)\"".utf8)
   }

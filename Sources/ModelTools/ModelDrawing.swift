@@ -17,7 +17,8 @@ package struct ModelDrawing {
     var inverse: String?
   }
 
-  /// The lines to parents, then those of relationships, each one line for its two ends.
+  /// The lines to parents, then the lines of relationships: one line for both ends of a
+  /// relationship.
   private var lines: [Line] {
     let parents = model.entities.compactMap { entity in
       parent(of: entity).map { Line(from: entity, to: $0) }
@@ -40,7 +41,7 @@ package struct ModelDrawing {
     entity.familyPosition.ancestors.dropLast().last.map { model.entity($0) }
   }
 
-  /// Returns whether a relationship is drawn from this end, whose name comes first.
+  /// Returns whether a relationship is drawn from this end, the first of both ends by name.
   private func isDrawn(
     _ relationship: RelationshipDescription,
     of entity: EntityDescription
@@ -50,7 +51,7 @@ package struct ModelDrawing {
     return (entity.name, relationship.name) <= (destination.name, inverse)
   }
 
-  /// Returns the own attributes of an entity, as `title: string?`.
+  /// Returns an entity's own attributes in the form `title: string?`.
   private func attributes(of entity: EntityDescription) -> [String] {
     let inherited = Set((parent(of: entity)?.attributes ?? []).map(\.name))
     return entity.attributes.filter { !inherited.contains($0.name) }.map {
@@ -85,7 +86,7 @@ package struct ModelDrawing {
   ///
   /// Without quotes, `node`, `Edge` and `graph` would be keywords
   /// (https://graphviz.org/doc/info/lang.html). A backslash begins an escape in a label and before
-  /// a quote, so that each one is doubled.
+  /// a quote, so each backslash is doubled.
   private static func quoted(_ text: String) -> String {
     "\"\(escaped(text, ["\\": "\\\\", "\"": "\\\""]))\""
   }
@@ -120,7 +121,7 @@ package struct ModelDrawing {
 
     var center: (x: Int, y: Int) { (x + width / 2, y + height / 2) }
 
-    /// The point where the line from the center to another point leaves the box.
+    /// Returns the point where the line from the center to another point leaves the box.
     func edge(toward point: (x: Int, y: Int)) -> (x: Int, y: Int) {
       let (dx, dy) = (Double(point.x - center.x), Double(point.y - center.y))
       guard dx != 0 || dy != 0 else { return (x + width, center.y) }
@@ -131,7 +132,7 @@ package struct ModelDrawing {
     }
   }
 
-  /// The picture as SVG, which needs no other program: the boxes stand in rows.
+  /// The picture as SVG, with the boxes in rows; it needs no layout program.
   package var svg: String {
     let boxes = boxes()
     let width = (boxes.values.map { $0.x + $0.width }.max() ?? 0) + Measure.margin
@@ -226,14 +227,14 @@ package struct ModelDrawing {
     return text
   }
 
-  /// Returns a text in XML.
+  /// Returns a text escaped for XML.
   private static func escaped(_ text: String) -> String {
     escaped(text, ["&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;"])
   }
 
-  /// Returns a text as one line without control characters, with replacements of its characters.
+  /// Returns a text as one line without control characters, with some characters replaced.
   ///
-  /// A replaced character may be a part of a longer `Character`, as a `<` before a combining mark.
+  /// The function compares scalars, because `<` and a combining mark form one `Character`.
   private static func escaped(
     _ text: String,
     _ replacements: [Unicode.Scalar: String]

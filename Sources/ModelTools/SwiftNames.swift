@@ -1,26 +1,26 @@
 import ObjectModel
 
-/// The names of a model's entities and properties as names of Swift.
+/// A converter of the names of entities and properties to names in Swift.
 ///
-/// A name that Swift or the generated code uses already becomes a longer one.
+/// A name that Swift or the generated code already uses gets a longer form.
 struct SwiftNames {
   let model: Model
   /// The beginning of each type's name, before the name of the entity.
   let prefix: String
 
-  /// The type's name of an entity.
+  /// Returns the name of the type of an entity.
   func typeName(_ name: String) -> String {
     if !prefix.isEmpty { return prefix + name }
     let isTaken = Self.takenTypes.contains(name) || Self.keywords.contains(name)
     guard isTaken else { return name }
-    // A name begins with no digit.
+    // A name in Swift must not begin with a digit.
     let head = Self.capitalized(model.name).drop(while: \.isNumber)
     var unique = "\(head)\(Self.capitalized(name))"
     while model.entity(named: unique) != nil { unique += "Object" }
     return unique
   }
 
-  /// The name of an enumeration or a composite inside of an entity's struct.
+  /// Returns the name of an enumeration or a composite inside an entity's struct.
   static func nestedName(_ name: String) -> String {
     let nested = capitalized(name)
     let isTaken =
@@ -28,8 +28,9 @@ struct SwiftNames {
     return isTaken ? nested + "Value" : nested
   }
 
-  /// The names of a struct's properties that differ from those of the entity, which cannot be
-  /// names in Swift: the struct has an `id` of its own, and a property is not named as its type.
+  /// Returns the name of a struct's property: the name in the model, extended if Swift refuses it.
+  ///
+  /// The struct has its own `id`, and a property must not have the name of a type.
   static func memberName(_ name: String, besides others: [String]) -> String {
     let isTaken = reservedMembers.contains(name) || takenTypes.contains(name)
     guard isTaken else { return name }
@@ -40,7 +41,7 @@ struct SwiftNames {
 
   private static let reservedMembers: Set<String> = ["id", "init", "self", "Protocol", "Type"]
 
-  /// The types that code with these values also uses by their names.
+  /// The names of types that code with these values also uses.
   private static let takenTypes: Set<String> = [
     "Any", "Array", "BaseValue", "Bool", "CaseIterable", "Character", "Client", "Codable",
     "Container", "Context", "Data", "Date", "Decimal", "Dictionary", "Double", "Equatable",
@@ -67,7 +68,7 @@ struct SwiftNames {
     return letters.prefix(1).uppercased() + letters.dropFirst()
   }
 
-  /// The words of a text as the name of a case; nil where none is left.
+  /// Returns the words of a text as the name of a case; nil if no name results.
   static func caseName(_ text: String) -> String? {
     let words = text.split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }
     guard let first = words.first, first.first?.isLetter == true else { return nil }

@@ -1,11 +1,11 @@
-// ModelTools: what is made from a model: Swift code for its values, and drawings. Pure functions
-// only.
+// ModelTools: output made from a model: Swift code for its values, and drawings. All functions are
+// pure.
 //
 // Must not know: stores, services, files.
 //
 // What always holds:
 // 1. The same model gives the same text.
-// 2. No text of a model becomes a part of generated code or of a picture.
+// 2. Texts of a model are escaped, so that no text becomes code or a part of a picture's markup.
 
 import CordialValues
 import JSON
@@ -18,7 +18,7 @@ package import ObjectModel
 package struct SwiftSource {
   /// The code.
   package private(set) var text = ""
-  /// What has no counterpart in the code, in the order of the model.
+  /// The parts of the model without a counterpart in the code, in the order of the model.
   package private(set) var notes: [String] = []
 
   private let model: Model
@@ -64,12 +64,12 @@ package struct SwiftSource {
   private struct Property {
     var name: String
     let type: String
-    /// The value that an initializer uses where it gets none; nil for a property that needs one.
+    /// The default value of the initializer's parameter; nil for a required parameter.
     let standard: String?
     let comment: String
   }
 
-  /// A sentence about an attribute.
+  /// Returns a sentence about an attribute.
   private static func comment(_ attribute: AttributeDescription) -> String {
     var facts: [String] = []
     if attribute.derived != nil { facts.append("computed by the store") }
@@ -96,7 +96,7 @@ package struct SwiftSource {
     var standard = attribute.optional ? "nil" : attribute.defaultValue.swiftLiteral
     if attribute.type.codec.isText, let cases = Self.cases(attribute.allowed ?? []) {
       type = SwiftNames.nestedName(name)
-      // A default that is no case would not be a value of the attribute either.
+      // A default value outside the cases is no valid value of the attribute.
       let value = cases.first { $0.text == attribute.defaultValue.text }
       if !attribute.optional { standard = value.map { ".\($0.name)" } }
       let lines = cases.map { found in
@@ -121,7 +121,7 @@ package struct SwiftSource {
     )
   }
 
-  /// The cases of an enumeration; nil where a value has no name, or two have the same.
+  /// Returns the cases of an enumeration; nil if a value has no name, or two values have one name.
   private static func cases(
     _ values: [AttributeValue]
   ) -> [(name: String, text: String, literal: String)]? {
@@ -192,7 +192,7 @@ package struct SwiftSource {
     )
   }
 
-  /// The struct of a composite, inside of its entity's.
+  /// Returns the struct of a composite, nested in the struct of its entity.
   private mutating func structure(
     of composite: CompositeDescription,
     _ entity: EntityDescription,
@@ -252,7 +252,7 @@ package struct SwiftSource {
       """
   }
 
-  /// The struct of one of the model's `values`.
+  /// Returns the struct of one of the model's `values`.
   private mutating func structure(of values: ModelValues) -> String? {
     guard let entity = model.entity(named: values.entity) else { return nil }
     var properties: [Property] = []
@@ -293,7 +293,7 @@ package struct SwiftSource {
     )
   }
 
-  /// The Swift type of a key path; nil for one whose values have no fixed form.
+  /// Returns the Swift type of a key path; nil if the values of the path have no fixed type.
   private func type(of path: String, from entity: EntityDescription) -> String? {
     var owner = entity
     var isOptional = false
@@ -383,12 +383,12 @@ extension CompositeDescription {
 }
 
 extension AttributeValue {
-  /// The text of a text, nil for any other value.
+  /// The text of a string value; nil for any other value.
   fileprivate var text: String? {
     if case .string(let text) = self { text } else { nil }
   }
 
-  /// The value in a sentence.
+  /// The value as a part of a sentence.
   fileprivate var words: String {
     switch self {
     case .integer(let number): "\(number)"
@@ -400,7 +400,7 @@ extension AttributeValue {
     }
   }
 
-  /// The value as a literal of Swift; nil for a value that no literal has.
+  /// The value as a Swift literal; nil for a value without a literal form.
   fileprivate var swiftLiteral: String? {
     switch self {
     case .integer(let number): return "\(number)"

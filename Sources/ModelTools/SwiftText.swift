@@ -1,11 +1,11 @@
 import JSON
 
-/// The texts of a model in Swift code: in comments, as literals and as names.
+/// Functions that write texts of a model into Swift code: in comments, as literals and as names.
 ///
-/// A line feed in a comment, or a name that is no name, would make code of the rest of a text.
+/// An unescaped line feed in a comment, or an invalid name, would turn the rest of a text into
+/// code.
 enum SwiftText {
-  /// Returns a text as a part of a comment: on one line, without backticks, and without characters
-  /// that a reader does not see.
+  /// Returns a text for a comment: on one line, without backticks and without invisible characters.
   static func comment(_ text: String) -> String {
     String(VisibleText.line(text).unicodeScalars.map { $0 == "`" ? "'" : Character($0) })
   }
@@ -23,10 +23,10 @@ enum SwiftText {
     return "\"\(escaped.joined())\""
   }
 
-  /// Returns whether a text is a name, apart from keywords.
+  /// Returns whether a text is a valid name in Swift, or a keyword.
   ///
-  /// The names of entities and properties are; those of a selection may be any texts. Swift has all
-  /// of Unicode's identifiers (UAX #31) without normalization.
+  /// Names of entities and properties are valid; a selection may name its values by any texts.
+  /// Swift accepts all identifiers of Unicode (UAX #31) without normalization.
   static func isName(_ text: String) -> Bool {
     guard let first = text.unicodeScalars.first, text != "_" else { return false }
     return (first == "_" || first.properties.isXIDStart)

@@ -27,8 +27,9 @@ package enum AttributeType: String, Sendable, CaseIterable {
 
 /// The forms of an attribute type's values: on the wire, in a column, in the log, in an ID.
 ///
-/// A type is added with one conforming type and one line in `AttributeType.codec`. All other code
-/// asks the codec instead of distinguishing types. Null is no value of a type: no codec handles it.
+/// A new type needs one conforming type and one line in `AttributeType.codec`. All other code uses
+/// the codec instead of distinguishing types. Null is not a value of any type, so no codec handles
+/// it.
 package protocol AttributeCodec: Sendable {
   // MARK: On the wire
 
@@ -36,39 +37,40 @@ package protocol AttributeCodec: Sendable {
   static var expectation: String { get }
   /// The form in which a value of the column is written as JSON.
   static var wireForm: AttributeWireForm { get }
-  /// Whether a value may be stored in another form than it was sent, or rounded.
+  /// Whether the stored value may differ from the sent value in its form, or by rounding.
   static var isNormalized: Bool { get }
-  /// Returns the value that a client sent, or nil if the type does not have it.
+  /// Returns the value that a client sent, or nil if the type does not have this value.
   static func decode(_ value: JSONValue) -> AttributeValue?
-  /// Returns the value of a constant with which a predicate compares the attribute, where a
-  /// predicate accepts more than `decode(_:)` does.
+  /// Returns the value of a constant with which a predicate compares the attribute; predicates may
+  /// accept more than `decode(_:)`.
   static func decode(comparand value: JSONValue) -> AttributeValue?
 
   // MARK: In a column
 
   /// The storage class of the column.
   static var storage: ColumnStorage { get }
-  /// The values that SQLite can tell to be valid, or nil if only Cordial can.
+  /// The values that SQLite can recognize as valid, or nil if only Cordial can check them.
   static var validColumn: ValidColumn? { get }
-  /// Returns the value that a column stores, from the value as SQLite returns it.
+  /// Returns the typed value of a column, given the value that SQLite returns.
   ///
-  /// An external client may store what the type does not have. The method returns it as it is.
+  /// An external client may store a value that the type does not have. The method returns such a
+  /// value unchanged.
   static func value(column: AttributeValue) -> AttributeValue
-  /// Returns the value to be stored for a value that SQLite computed, or nil if the type does not
-  /// have it.
+  /// Returns the typed value of a value that SQLite computed, or nil if the type does not have this
+  /// value.
   static func value(computed: AttributeValue) -> AttributeValue?
-  /// Returns how a column of another type is converted to this type, or nil if this type does not
-  /// have all values of the other one.
+  /// Returns the conversion of a column of another type to this type, or nil if there is none.
   static func conversion(from other: AttributeType) -> ColumnConversion?
 
-  /// Returns the value of this type that a value of another type becomes, or nil if it does not
-  /// survive: if it is not equal after a conversion there and back, or if the text is no value of
-  /// this type as a whole.
+  /// Converts a value of another type to this type, or returns nil if the value would be lost.
+  ///
+  /// A value is lost if converting it back gives a different value, or if the text as a whole is
+  /// not a value of this type.
   static func value(converted: AttributeValue) -> AttributeValue?
 
   // MARK: In the log
 
-  /// Returns the value that a trigger logged, or nil if the type does not have it.
+  /// Returns the value that a trigger logged, or nil if the type does not have this value.
   ///
   /// A migration widens types, and the log keeps the values in the form of the former type.
   static func value(logged: JSONValue) -> AttributeValue?
@@ -112,7 +114,7 @@ package enum ColumnStorage: String, Sendable {
   case blob = "BLOB"
 }
 
-/// The values of a column that SQLite can tell to be valid.
+/// The values of a column that SQLite can recognize as valid.
 package enum ValidColumn: Sendable {
   case integers(ClosedRange<Int64>)
   /// All finite reals.
@@ -122,14 +124,14 @@ package enum ValidColumn: Sendable {
 
 /// The conversion of a column to another type.
 package enum ColumnConversion: Sendable {
-  /// The other type stores the values in the same form.
+  /// Both types store the values in the same form.
   case unchanged
   case cast(ColumnStorage)
-  /// Some values survive: `AttributeCodec.value(converted:)` tells which.
+  /// Only some values survive; `AttributeCodec.value(converted:)` decides which.
   case checked
 }
 
-/// The form of the key of a wrapped ID that an identity attribute gives.
+/// The form of the key in a wrapped ID that an identity attribute determines.
 package enum IdentityForm: Sendable {
   case string, integer, uuid
 
@@ -137,7 +139,7 @@ package enum IdentityForm: Sendable {
   /// the value has another form.
   package func key(_ value: JSONValue) -> ObjectID.Key? {
     switch (value, self) {
-    // A migration may have widened an integer type to a text, and the log has the integer.
+    // A migration may have converted an integer to a text, while the log still has the integer.
     case (.integer(let number), _): .integer(number)
     case (.string(let text), .uuid): .uuid(text)
     case (.string(let text), .string), (.string(let text), .integer): .string(text)
@@ -198,7 +200,7 @@ extension AttributeDescription {
 /// The outcome of reading a JSON value as an attribute's type.
 package enum AttributeDecoding: Sendable, Equatable {
   case value(AttributeValue)
-  /// A description of the accepted values, as "an integer from -32768 to 32767".
+  /// A description of the accepted values, such as "an integer from -32768 to 32767".
   case expected(String)
 }
 

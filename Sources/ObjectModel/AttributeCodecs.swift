@@ -55,7 +55,7 @@ enum IntegerCodec<Number: FixedWidthInteger & SignedInteger>: AttributeCodec {
     }
   }
 
-  /// Numbers of every size may be compared: 2.5 lies between two integers.
+  /// Accepts every number, because a comparand such as 2.5 lies between two integers.
   static func decode(comparand value: JSONValue) -> AttributeValue? {
     switch value {
     case .integer(let number): .integer(number)
@@ -164,11 +164,11 @@ enum FloatCodec: AttributeCodec {
     return rounded.isFinite ? .double(rounded) : nil
   }
 
-  /// A number that single precision does not have equals no value, and is less or greater.
+  /// Rounds to single precision; a number out of its range stays exact, and so equals no value.
   static func decode(comparand value: JSONValue) -> AttributeValue? {
     let exact = DoubleCodec.decode(comparand: value)
     let rounded = decode(value)
-    // A number near zero is not zero.
+    // A number near zero must not be rounded to zero.
     return rounded == .double(0) ? exact : rounded ?? exact
   }
 
@@ -222,7 +222,7 @@ enum DecimalCodec: AttributeCodec {
     }
   }
 
-  /// The decimal has the digits that the client wrote: 99.5 is the decimal 99.5.
+  /// Keeps the digits that the client wrote: the number 99.5 becomes the decimal 99.5.
   static func decode(comparand value: JSONValue) -> AttributeValue? {
     switch value {
     case .number(let number): DecimalNumber(number).map { .decimal($0.comparableText) }
@@ -296,7 +296,7 @@ enum BooleanCodec: AttributeCodec {
   }
 }
 
-/// A date is the number of milliseconds since 1970 in UTC.
+/// The codec of dates, which are stored as milliseconds since 1970 in UTC.
 enum DateCodec: AttributeCodec {
   static var swiftType: SwiftType? { .foundation("Date") }
   static let expectation = "an RFC 3339 date, like \"2026-11-21T08:30:00.000Z\""
@@ -414,7 +414,7 @@ enum URICodec: AttributeCodec {
   }
 }
 
-/// The log has the bytes as hexadecimal digits.
+/// The codec of binary data, which the log has as hexadecimal digits.
 enum BinaryCodec: AttributeCodec {
   static var swiftType: SwiftType? { .foundation("Data") }
   static let expectation = "base64 with padding, as a string"
@@ -441,7 +441,7 @@ enum BinaryCodec: AttributeCodec {
   }
 }
 
-/// The column and the log have the JSON as a text.
+/// The codec of JSON, which the column and the log have as a text.
 enum JSONCodec: AttributeCodec {
   static var swiftType: SwiftType? { nil }
   static let expectation = "any JSON value"

@@ -1,6 +1,8 @@
 package import CordialValues
 
-/// One attribute of an entity; a class, because an object that never changes is cheap to pass.
+/// One attribute of an entity.
+///
+/// The type is a class, because an object that never changes is cheap to pass.
 package final class AttributeDescription: Sendable, Equatable {
   package let name: String
   /// The name of the attribute in an earlier version of the model, if it was renamed.
@@ -22,8 +24,8 @@ package final class AttributeDescription: Sendable, Equatable {
   package let allowed: [AttributeValue]?
   /// The expression from which the store computes the value, or nil if clients write it.
   package let derived: DerivedExpression?
-  /// Whether `history` reports the value of a deleted object; if no attribute of the entity has it,
-  /// all values are reported.
+  /// Whether `history` reports the value of a deleted object; if an entity has no such attribute,
+  /// `history` reports all values.
   package let isPreserved: Bool
   /// Whether the store keeps the sort key of the text, with an index for `:localized`.
   package let sortsLocalized: Bool
@@ -82,8 +84,8 @@ package final class AttributeDescription: Sendable, Equatable {
 /// A transient attribute whose values a function of the program computes.
 package struct ComputedAttribute: Sendable {
   package let attribute: AttributeDescription
-  /// The number of the entity that declares the attribute, whose stored attributes the function
-  /// gets for the objects of all descendants.
+  /// The number of the entity that declares the attribute; for objects of descendants, too, the
+  /// function receives the stored attributes of this entity.
   package let owner: Int
   /// The name under which the program registers the function.
   package let function: String

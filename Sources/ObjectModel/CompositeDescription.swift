@@ -2,8 +2,8 @@ package import JSON
 
 /// A composite attribute: several attributes that clients write and read as one object.
 ///
-/// Each member is an attribute, or a composite, of the entity itself; its name is its path, as
-/// `address.city`.
+/// Each member is itself an attribute or a composite of the entity, and has its path as its name,
+/// such as `address.city`.
 package struct CompositeDescription: Sendable, Equatable {
   /// The path of the composite from its entity: `address`, or `address.place` inside `address`.
   package let name: String
@@ -23,9 +23,9 @@ package struct CompositeDescription: Sendable, Equatable {
   package func path(of member: String) -> String { "\(name).\(member)" }
 }
 
-/// Composites.
+/// The composites of an entity.
 extension EntityDescription {
-  /// Returns the attributes that a composite consists of, those of inner composites included.
+  /// Returns the attributes of a composite, including those of inner composites.
   package func attributes(of composite: CompositeDescription) -> [AttributeDescription] {
     composite.members.flatMap { member in
       let path = composite.path(of: member)
@@ -45,11 +45,11 @@ extension EntityDescription {
     )
   }
 
-  /// Returns values in which each object for a composite is replaced by its members, and each null
-  /// by nulls.
+  /// Returns the values with each object of a composite replaced by its members, and each null of a
+  /// composite by nulls of the members.
   ///
-  /// A value that is neither stays as it is, so that the caller can report it. Of a member that is
-  /// sent twice, as in the composite and by its path, the last value stays.
+  /// Any other value of a composite stays unchanged, so that the caller can report it. If a member
+  /// is sent twice, in the composite and by its path, the last value wins.
   package func expanded(_ values: [JSONMember]) -> [JSONMember] {
     guard !composites.isEmpty, values.contains(where: { composite(named: $0.name) != nil }) else {
       return values
@@ -74,8 +74,8 @@ extension EntityDescription {
   /// Returns the property or computed attribute at the start of a path.
   ///
   /// - Parameter names: The names of a key path that begins at an object of the entity.
-  /// - Returns: The property with the number of names that lead to it; nil if the names lead to no
-  ///   property.
+  /// - Returns: The property and the count of names that it takes; nil if the names do not begin
+  ///   with a property.
   func property<Names: Collection<String>>(
     at names: Names
   ) -> (property: PropertyDescription, count: Int)? {

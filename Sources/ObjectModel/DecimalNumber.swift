@@ -1,14 +1,15 @@
-/// A decimal number with which the store computes: an integer, and the digits after the point.
+/// A decimal number for the store's computations: an integer and the count of digits after the
+/// point.
 ///
-/// Sums, differences and products are exact. What the store keeps has at most 38 digits and is
-/// rounded half away from zero, as NSDecimalNumber rounds.
+/// Sums, differences and products are exact. The store keeps at most 38 digits, and rounds half
+/// away from zero, as NSDecimalNumber does.
 package struct DecimalNumber: Comparable {
   private let digits: WideInteger
   /// The number of digits after the point.
   private let scale: Int
 
   private static let digitsMax = 38
-  /// The greatest exponent of a number that is read; one above it has more than 38 digits.
+  /// The greatest exponent that is read; a number with a greater exponent has more than 38 digits.
   private static let exponentMax = 400
   /// The maximum length of a text that is read, in bytes.
   private static let lengthMax = 1000
@@ -22,13 +23,13 @@ package struct DecimalNumber: Comparable {
     self.init(WideInteger(number), scale: 0)
   }
 
-  /// Reads a decimal's text; nil if it is no decimal.
+  /// Reads the text of a decimal; nil if the text is not a decimal.
   package init?(_ text: String) {
     guard let canonical = DecimalText.canonical(text) else { return nil }
     self.init(plain: canonical, exponent: 0)
   }
 
-  /// Creates the decimal with the shortest digits that name a number; nil if it is not finite.
+  /// Creates the decimal with the shortest digits that identify a double; nil if it is not finite.
   package init?(_ number: Double) {
     guard number.isFinite else { return nil }
     self.init(exponential: number.description)
@@ -47,7 +48,7 @@ package struct DecimalNumber: Comparable {
   }
 
   private init?(plain: String, exponent: Int) {
-    // Reading takes time that is quadratic in the length.
+    // The limit on the length is necessary because parsing takes quadratic time.
     guard plain.utf8.count <= Self.lengthMax, exponent.magnitude <= Self.exponentMax else {
       return nil
     }
@@ -63,17 +64,17 @@ package struct DecimalNumber: Comparable {
   /// The text that the store keeps; nil for a number with more than 38 digits before the point.
   package var text: String? {
     let count = digits.digits.utf8.count
-    // The zeros after the point of a number below one count too.
+    // For a number below one, the zeros after the point count as digits.
     let excess = min(max(count, scale) - Self.digitsMax, scale)
     let number = excess > 0 ? rounded(scale: scale - excess) : self
-    // Rounding 99…9.5 gives one digit more, a zero.
+    // Rounding up may add a digit; the fraction then ends with a zero, which `canonical` removes.
     return DecimalText.canonical(number.plainText)
   }
 
-  /// The text of any number of digits with which decimals compare as with a stored one.
+  /// The text for comparisons with stored decimals, which may have any number of digits.
   package var comparableText: String { DecimalText.canonical(plainText, digitsMax: .max) ?? "0" }
 
-  /// All digits, without an exponent.
+  /// The text with all digits and without an exponent.
   private var plainText: String {
     var plain = digits.digits
     if scale > 0 {
@@ -120,10 +121,10 @@ package struct DecimalNumber: Comparable {
     DecimalNumber(first.digits * second.digits, scale: first.scale + second.scale)
   }
 
-  /// Returns the quotient with more digits than are kept; nil for a division by zero.
+  /// Returns the quotient with more digits than the store keeps; nil for a division by zero.
   ///
-  /// The digits after these are dropped, which changes no rounding: they cannot make a half of less
-  /// than a half, and a half has no digits after it.
+  /// Dropping the further digits changes no rounding: they cannot turn less than a half into a
+  /// half, and an exact half has no further digits.
   package func divided(by other: DecimalNumber) -> DecimalNumber? {
     guard !other.digits.isZero else { return nil }
     let extra = 2 * Self.digitsMax + 2
@@ -144,17 +145,17 @@ package struct DecimalNumber: Comparable {
   var magnitude: DecimalNumber { DecimalNumber(digits.magnitude, scale: scale) }
   var truncated: DecimalNumber { integer(.towardZero) }
 
-  /// The greatest integer that is not greater.
+  /// The greatest integer that is not greater than the number.
   var floor: DecimalNumber { integer(.down) }
 
-  /// The least integer that is not less.
+  /// The least integer that is not less than the number.
   var ceiling: DecimalNumber { integer(.up) }
 
   private func integer(_ rounding: WideInteger.Rounding) -> DecimalNumber {
     DecimalNumber(digits.divided(by: Self.power(scale), rounding), scale: 0)
   }
 
-  /// Computes an operation or a function of the predicate language; nil where it has no result.
+  /// Computes an operation or a function of the predicate language; nil if there is no result.
   package static func compute(
     _ operation: String,
     _ first: DecimalNumber,

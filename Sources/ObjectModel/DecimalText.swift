@@ -10,7 +10,7 @@ package enum DecimalText {
     var rest = Array(text.utf8)[...]
     let negative = rest.first == UInt8(ascii: "-")
     if negative { rest = rest.dropFirst() }
-    // A text of points alone would be as many parts.
+    // Without the limit, a text of points alone would have as many parts as points.
     let parts = rest.split(
       separator: UInt8(ascii: "."),
       maxSplits: 2,
@@ -32,7 +32,8 @@ package enum DecimalText {
     return negative && plain != "0" ? "-" + plain : plain
   }
 
-  /// Compares two canonical decimals by value; returns a negative number, zero or a positive one.
+  /// Compares two canonical decimals by value; returns a negative number, zero or a positive
+  /// number.
   package static func compare(_ first: String, _ second: String) -> Int {
     let firstNegative = first.hasPrefix("-")
     let secondNegative = second.hasPrefix("-")

@@ -32,7 +32,7 @@ package enum DerivedExpression: Sendable, Equatable {
       return
     }
     let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    // A member of a composite has several names.
+    // The path of a composite's member has several names.
     let last = names.dropFirst(2).joined(separator: ".")
     switch (names.count, names.dropFirst().first) {
     case (2, "@count"): self = .count(names[0])
@@ -43,7 +43,7 @@ package enum DerivedExpression: Sendable, Equatable {
     }
   }
 
-  /// Whether an object without members has the value zero, rather than null.
+  /// Whether the value of an object without members is zero rather than null.
   var isNumber: Bool {
     switch self {
     case .count, .sum: true
@@ -52,7 +52,7 @@ package enum DerivedExpression: Sendable, Equatable {
   }
 }
 
-/// Derived attributes.
+/// The readers of derived attributes.
 extension ModelDocument {
   /// Reads an attribute's expression.
   mutating func derived(

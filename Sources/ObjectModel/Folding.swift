@@ -2,7 +2,7 @@ import CUnicode
 
 /// The Swift interface of CUnicode.
 package enum Folding {
-  /// The version of these functions, which counts every change of a result.
+  /// The version of these functions, which every change of a result increments.
   private static let rules = 2
 
   /// The versions of ICU, of Unicode, of the collation and of these functions.
@@ -22,7 +22,7 @@ package enum Folding {
     }
   }
 
-  /// Returns the lower case of a text, whose last sigmas of words are final ones.
+  /// Returns the lower case of a text, with final sigmas at the ends of words.
   package static func lower(_ text: String) -> String {
     unsafe text.transformed { text, length, out, capacity in
       unsafe unicode_lower(text, length, out, capacity)
@@ -32,12 +32,12 @@ package enum Folding {
   /// The number of bytes that are folded between two checks.
   private static let pieceBytes = 1 << 16
 
-  /// Returns a folded text, as `fold(_:flags:)`.
+  /// Returns a folded text like `fold(_:flags:)`, and calls a check between the parts of the text.
   ///
   /// - Parameters:
   ///   - text: The text.
   ///   - flags: `UNICODE_FOLD_CASE`, `UNICODE_FOLD_DIACRITICS`, or both.
-  ///   - check: Called between the parts of a long text; it throws where the work has to end.
+  ///   - check: Called between the parts of a long text; throws if the work must end.
   /// - Returns: The folded text.
   /// - Throws: The error of the check.
   package static func fold(
@@ -57,7 +57,7 @@ package enum Folding {
     return folded
   }
 
-  /// Returns the number of bytes of the first part of a text.
+  /// Returns the length of the first part of a text, in bytes.
   private static func cut(_ text: Substring) -> Int {
     var text = text
     return text.withUTF8 { bytes in
@@ -129,10 +129,10 @@ package enum Folding {
 }
 
 extension String {
-  /// Returns what a function of ICU writes for the text.
+  /// Returns the result of an ICU function for the text.
   ///
-  /// - Parameter function: Gets the text and a buffer for the result, and returns the length of the
-  ///   complete result, which may be greater than the buffer.
+  /// - Parameter function: Receives the text and a buffer for the result, and returns the length of
+  ///   the complete result, which may be greater than the buffer.
   /// - Returns: The result.
   fileprivate func transformed(
     _ function: (

@@ -1,11 +1,11 @@
-/// One key of an index or of a sort: a path, and the way in which it compares.
+/// One key of an index or of a sort: a path, its direction and its collation.
 package struct IndexKey: Sendable {
   package let name: String
   package let descends: Bool
   /// Whether texts compare by ICU's collation.
   package let isLocalized: Bool
 
-  /// Reads a key: `createDate`, `-createDate` for one that descends, `title:localized`.
+  /// Reads a key: `createDate`, `-createDate` for descending order, or `title:localized`.
   package init(_ text: String) {
     var name = Substring(text)
     descends = name.hasPrefix("-")

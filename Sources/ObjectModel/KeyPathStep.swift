@@ -3,8 +3,8 @@ package struct KeyPathStep: Sendable {
   /// The entity that has the property.
   package let entity: EntityDescription
   package let property: PropertyDescription
-  /// The number of the path's names up to the end of this step; a member of a composite has more
-  /// than one.
+  /// The count of names in the path up to the end of this step; a member of a composite takes
+  /// several names.
   package let end: Int
 
   package var isRelationship: Bool {
@@ -21,9 +21,9 @@ extension Model {
   ///
   /// - Parameters:
   ///   - names: The names of the path.
-  ///   - start: The entity of the object where the path begins.
-  /// - Returns: The steps up to an attribute, or up to a name that is no property; the `end` of the
-  ///   last one then is less than the number of names.
+  ///   - start: The entity of the object at which the path begins.
+  /// - Returns: The steps up to an attribute, or up to a name that is not a property. If the path
+  ///   continues there, the `end` of the last step is less than the count of names.
   package func steps(of names: [String], from start: EntityDescription) -> [KeyPathStep] {
     var steps: [KeyPathStep] = []
     var current = start
@@ -46,7 +46,7 @@ extension [KeyPathStep] {
     return found.count == count ? found : nil
   }
 
-  /// The attribute at the end of the path, nil if it ends otherwise.
+  /// The attribute at the end of the path; nil if the path does not end at an attribute.
   package var attribute: AttributeDescription? {
     if case .attribute(let attribute)? = last?.property { attribute } else { nil }
   }

@@ -20,7 +20,7 @@ package final class Model: Sendable {
   package let version: String
   /// The entities in the order of the file; an entity's `number` is its index here plus 1.
   package let entities: [EntityDescription]
-  /// The hash that identifies this version of the model, whatever its formatting and order; 64
+  /// The hash that identifies this version of the model, independent of formatting and order, as 64
   /// hexadecimal digits.
   package let hash: String
   /// The content of the model file.
@@ -29,21 +29,22 @@ package final class Model: Sendable {
   package let values: [ModelValues]
   /// Named requests.
   package let templates: [ModelTemplate]
-  /// What earlier versions had and this one gives up, data included: entities as `Memo`, properties
-  /// as `Task.color`.
+  /// The entities and properties that this version gives up with their data, such as `Memo` and
+  /// `Task.color`.
   package let removed: Set<String>
-  /// How objects of the previous version become objects of this one, nil where it is inferred.
+  /// The rules by which objects of the previous version become objects of this version; nil if the
+  /// migration is inferred.
   package let map: ObjectMap?
 
   /// The slots of entities that only earlier versions of the model had.
   private let retiredSlots: Set<Int>
   /// The entities that only earlier versions of the store's model had, by ascending number.
   package let retired: [RetiredEntity]
-  /// The names of the whole model's entities that this part of it leaves out.
+  /// The names of entities of the whole model that this part leaves out.
   package let excludedEntities: Set<String>
 
   private let numbers: [String: Int]
-  /// The entity number of each slot, by the number of an entity with descendants.
+  /// The entity number of each slot, by the entity number of each entity with descendants.
   private let entitiesBySlot: [Int: [Int: Int]]
 
   package init(
@@ -113,13 +114,13 @@ package final class Model: Sendable {
 
   /// Returns the key of an object that a table, a reference or a client names.
   ///
-  /// Only the log has objects of retired entities. A number of one of their ranges, which an
-  /// external client may store and any client may send, is that of no object.
+  /// Only the log has objects of retired entities. Clients may store or send a number in the range
+  /// of a retired entity, but no stored object has such a number.
   ///
   /// - Parameters:
   ///   - entity: The number of an entity of this model.
   ///   - object: The number of an object.
-  /// - Returns: As `key`, but never a retired entity.
+  /// - Returns: The key, as `key(_:_:)` returns it, but never with a retired entity.
   package func storedKey(_ entity: Int, _ object: Int64) -> ObjectKey {
     let key = key(entity, object)
     return hasEntity(key.entity) ? key : ObjectKey(entity: entity, object: object)
@@ -149,7 +150,8 @@ package final class Model: Sendable {
     )
   }
 
-  /// Returns the name under which a store keeps the slot of a deleted entity; no entity has it.
+  /// Returns the name under which a store keeps the slot of a deleted entity; no entity has this
+  /// name.
   package static func retiredName(_ slot: Int) -> String { "#\(slot)" }
 
   /// Returns the entity with that name, or nil if there is none.
@@ -157,7 +159,8 @@ package final class Model: Sendable {
     numbers[name].map { entities[$0 - 1] }
   }
 
-  /// Returns the entity with that number, which must come from this model or be a retired entity.
+  /// Returns the entity with that number, which must be an entity of this model or a retired
+  /// entity.
   package func entity(_ number: Int) -> EntityDescription {
     guard number < RetiredEntity.numberMin else {
       return retired[number - RetiredEntity.numberMin].description
@@ -170,10 +173,10 @@ package final class Model: Sendable {
     Set(entities.flatMap { $0.computedAttributes.map(\.function) })
   }
 
-  /// Returns whether a number that the log has is that of an entity of this model.
+  /// Returns whether an entity number from the log identifies an entity of this model.
   package func hasEntity(_ number: Int) -> Bool { number > 0 && number <= entities.count }
 
-  /// Returns whether a number that the log has is that of a retired entity.
+  /// Returns whether an entity number from the log identifies a retired entity.
   package func isRetired(_ number: Int) -> Bool {
     // The difference of a damaged number could overflow.
     number >= RetiredEntity.numberMin && number - RetiredEntity.numberMin < retired.count
@@ -195,7 +198,7 @@ package struct ModelTemplate: Sendable, Equatable {
   package let params: [JSONMember]
 }
 
-/// One kind of object.
+/// An entity: one kind of object in a model.
 package final class EntityDescription: Sendable {
   /// The position of the entity in the model, from 1.
   package let number: Int
@@ -204,16 +207,16 @@ package final class EntityDescription: Sendable {
   package let renamedFrom: String?
   /// The attribute that identifies objects on the wire, or nil for the store's own numbers.
   package let identity: AttributeDescription?
-  /// The stored attributes, inherited ones first.
+  /// The stored attributes, with inherited attributes first.
   package let attributes: [AttributeDescription]
-  /// The names of transient attributes: the store does not have them, but clients do, or functions
-  /// compute them.
+  /// The names of the transient attributes, which the store does not keep: clients have their
+  /// values, or functions compute them.
   package let transients: [String]
   /// The transient attributes that a function of the program computes, by name.
   private let computed: [String: ComputedAttribute]
-  /// The composites, inherited ones first; their members are among the attributes.
+  /// The composites, with inherited composites first; their members are among the attributes.
   package let composites: [CompositeDescription]
-  /// The relationships, inherited ones first.
+  /// The relationships, with inherited relationships first.
   package let relationships: [RelationshipDescription]
   /// The sets of properties whose combined values are unique.
   package let unique: [[String]]
@@ -221,13 +224,13 @@ package final class EntityDescription: Sendable {
   package let indexes: [[String]]
   /// The names of the attributes whose sort keys the store keeps for `:localized`.
   package let localizedAttributes: [String]
-  /// The attributes that are indexed for search, or nil if none are.
+  /// The content of the search index for the entity's objects, or nil if they are not indexed.
   package let spotlight: SpotlightDescription?
 
   /// The position of the entity in its entity family.
   package let familyPosition: FamilyPosition
 
-  /// The bytes before the number in a reference to one of the objects: `"Group/p`.
+  /// The bytes before the object number in a reference to an object: `"Group/p`.
   package let referencePrefix: [UInt8]
 
   private let properties: [String: PropertyDescription]
@@ -296,14 +299,15 @@ package final class EntityDescription: Sendable {
   }
 
   package var isAbstract: Bool { familyPosition.isAbstract }
-  /// Whether the entity has descendants, so that one of its objects may be of a descendant.
+  /// Whether the entity has descendants, so that an object of the entity may belong to a
+  /// descendant.
   package let hasDescendants: Bool
 
   /// The greatest object number, 2^53 - 1, which every client can represent.
   package static let numberMax: Int64 = 9_007_199_254_740_991
   /// The size of a slot: each entity of a family has 2^`slotBits` object numbers.
   private static let slotBits: Int64 = 45
-  /// The slots that a family has.
+  /// The range of slots in a family.
   package static let slots = 0...Int(numberMax >> slotBits)
 
   /// The range of the entity's object numbers.
@@ -324,7 +328,7 @@ package final class EntityDescription: Sendable {
   /// Returns the transient attribute of that name if a function of the program computes it.
   package func computed(named name: String) -> ComputedAttribute? { computed[name] }
 
-  /// The transient attributes that a function of the program computes, for descendants.
+  /// The transient attributes that a function of the program computes, which descendants inherit.
   var computedAttributes: [ComputedAttribute] { Array(computed.values) }
 
   /// Returns the composite with that path, or nil if there is none.

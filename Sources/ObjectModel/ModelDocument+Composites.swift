@@ -1,6 +1,6 @@
 import JSON
 
-/// Composites.
+/// The readers of composites.
 extension ModelDocument {
   /// The type of a composite in a model file.
   static let composite = "composite"
@@ -8,9 +8,9 @@ extension ModelDocument {
     "name", "type", "members", "renamedFrom", "userInfo", "versionHashModifier",
     "preserveAfterDeletion",
   ]
-  /// The members of an attribute inside a composite.
+  /// The members that an attribute inside a composite may have in a model file.
   static let memberMembers = attributeMembers.subtracting(["transient", "derived", "computed"])
-  /// The maximum number of composites inside one another.
+  /// The maximum nesting depth of composites.
   private static let depthMax = 8
 
   /// The composite of which an attribute is a member.
@@ -23,14 +23,15 @@ extension ModelDocument {
 
     func path(of member: String) -> String { "\(name).\(member)" }
 
-    /// Returns the path of a member in an earlier version, nil if nothing on it was renamed.
+    /// Returns the path of a member in an earlier version; nil if no name in the path has changed.
     func formerPath(of member: String, _ renamedFrom: String?) -> String? {
       guard renamedFrom != nil || formerName != name else { return nil }
       return "\(formerName).\(renamedFrom ?? member)"
     }
   }
 
-  /// What a composite consists of: itself, its inner composites, and the attributes of all.
+  /// The result of reading a composite: the composite, its inner composites, and all their
+  /// attributes.
   struct ReadComposite {
     var composites: [CompositeDescription]
     var attributes: [AttributeDescription] = []
@@ -40,10 +41,10 @@ extension ModelDocument {
   ///
   /// - Parameters:
   ///   - value: The composite's element of the file.
-  ///   - outer: The composite of which it is a member; nil for none.
+  ///   - outer: The composite that contains this composite; nil for none.
   ///   - path: The element's path in the file.
-  /// - Returns: The composite, which comes first, with its inner composites and attributes; nil for
-  ///   an element whose name has a fault, or whose composites are too deep.
+  /// - Returns: The composite, which comes first, with its inner composites and attributes; nil if
+  ///   its name has a fault, or if it is nested too deep.
   mutating func composite(
     _ value: JSONValue,
     in outer: OuterComposite? = nil,
@@ -101,8 +102,8 @@ extension ModelDocument {
     return read
   }
 
-  /// Returns the number of columns of a list of attributes, of which a composite has one for each
-  /// of its members.
+  /// Returns the count of columns for a list of attributes; a composite has a column for each of
+  /// its members.
   static func columnCount(_ attributes: JSONValue?, depth: Int = 0) -> Int {
     (attributes?.array ?? []).reduce(0) { sum, element in
       guard element["type"]?.string == composite, depth < depthMax else { return sum + 1 }

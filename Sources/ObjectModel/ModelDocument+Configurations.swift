@@ -69,8 +69,8 @@ extension ModelDocument {
   /// Returns a document with its entities and properties in the order of another document of the
   /// same version of a model.
   ///
-  /// What the hash leaves out, such as stored requests and texts for people, does not affect stored
-  /// data. The order of the entities does.
+  /// Of the members that may differ, only the order of the entities affects stored data. Stored
+  /// requests and texts for people, for example, do not.
   ///
   /// - Parameters:
   ///   - other: A model file's content.

@@ -1,7 +1,7 @@
 import CordialValues
 import JSON
 
-/// Entities.
+/// The readers of entities and their families.
 extension ModelDocument {
   /// The properties that one entity declares, without those that it inherits.
   private struct OwnProperties {
@@ -53,7 +53,7 @@ extension ModelDocument {
     let own = raw.indices.map { ownProperties($0) }
     let slots = familySlots(slots)
     var made: [Int: EntityDescription] = [:]
-    // Ancestors first.
+    // Ancestors come first, because their descendants inherit from them.
     for index in raw.indices.sorted(by: { (lineages[$0].count, $0) < (lineages[$1].count, $1) }) {
       let parent = lineages[index].dropLast().last
       made[index] = entity(index, own, parent.flatMap { made[$0] }, slot: slots[index])

@@ -2,9 +2,10 @@ import JSON
 
 /// The member `map` of a model.
 extension ModelDocument {
-  /// Reads how objects of the previous version become objects of this one.
+  /// Reads the rules by which objects of the previous version become objects of this version.
   ///
-  /// The names of the previous version are checked when its model is known.
+  /// The reader does not know the previous version's model, so it cannot check names of that
+  /// version.
   mutating func map(
     _ document: JSONValue,
     _ entities: [EntityDescription],
@@ -99,7 +100,7 @@ extension ModelDocument {
     }
   }
 
-  /// Checks that no rules give the links of both ends of a relationship.
+  /// Checks that the rules give the links of a relationship at only one of its ends.
   private mutating func checkInverses(_ rules: [ObjectMap.Rule], _ entities: [EntityDescription]) {
     for rule in rules {
       guard let entity = entities.first(where: { $0.name == rule.entity }) else { continue }

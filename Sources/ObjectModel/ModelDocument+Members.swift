@@ -15,7 +15,7 @@ extension ModelDocument {
     }
   }
 
-  /// Checks the members that entities and properties have for people and for their versions.
+  /// Checks `userInfo`, which is for people, and `versionHashModifier`, which is for versions.
   mutating func checkAnnotations(_ value: JSONValue, at path: String) {
     _ = optionalText(value, "versionHashModifier", at: path)
     guard let texts = value["userInfo"], !texts.isNull else { return }

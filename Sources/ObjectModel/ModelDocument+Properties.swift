@@ -1,7 +1,7 @@
 import CordialValues
 import JSON
 
-/// Attributes and relationships.
+/// The readers of attributes and relationships.
 extension ModelDocument {
   /// Reads an attribute that is not a composite.
   ///
@@ -34,7 +34,7 @@ extension ModelDocument {
     let derived = derived(value, at: path)
     let zero: AttributeValue =
       type == .decimal ? .decimal("0") : type == .double ? .double(0) : .integer(0)
-    // A sum of decimals with too many digits is missing.
+    // A sum of decimals is null if it has too many digits.
     let isNeverNull = derived?.isNumber == true && type != .decimal
     let renamedFrom = optionalText(value, "renamedFrom", at: path)
     let attribute = AttributeDescription(
@@ -59,7 +59,7 @@ extension ModelDocument {
     return attribute
   }
 
-  /// Reads `"sorted": "localized"`.
+  /// Reads the member `sorted`, whose only valid value is `"localized"`.
   private mutating func sortsLocalized(
     _ value: JSONValue,
     _ type: AttributeType,

@@ -1,6 +1,6 @@
 import JSON
 
-/// Named requests and selections of a model.
+/// The readers of named requests and selections.
 extension ModelDocument {
   /// Reads the named selections of the model.
   mutating func values(_ document: JSONValue) -> [ModelValues] {

@@ -31,7 +31,7 @@ package struct ModelDocument {
   ///   - slots: The slots that a store has assigned, by entity name, including retired slots. Other
   ///     entities get free slots.
   ///   - retired: The entities that only earlier versions of the store's model had.
-  ///   - excludedEntities: The names of the whole model's entities that this part of it leaves out.
+  ///   - excludedEntities: The names of entities of the whole model that this part leaves out.
   /// - Returns: The model.
   /// - Throws: `ModelError` with every fault of the file.
   package static func model(
@@ -114,7 +114,7 @@ package struct ModelDocument {
     let templates = templates(document)
     checkConfigurations(document)
     let removed = removed(document, entities)
-    // Only a sound model has every destination.
+    // The map needs the destinations of relationships, which only a model without problems has.
     let map = problems.isEmpty ? map(document, entities, excluded: excludedEntities) : nil
     guard problems.isEmpty else { return nil }
     return Model(
@@ -132,7 +132,7 @@ package struct ModelDocument {
     )
   }
 
-  /// Reads the names of what the model gives up, which it must not have.
+  /// Reads the names of entities and properties that the model gives up, and must no longer have.
   private mutating func removed(
     _ document: JSONValue,
     _ entities: [EntityDescription]
@@ -147,7 +147,8 @@ package struct ModelDocument {
       let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
       let entity = entities.first { $0.name == parts[0] }
       let property = parts.count == 1 ? nil : entity?.property(named: String(parts[1]))
-      // A derived attribute may have been one that clients wrote, whose values are given up.
+      // Clients may have written the values of an attribute that is derived now; such values are
+      // given up.
       var isDerived = false
       if case .attribute(let attribute)? = property { isDerived = attribute.derived != nil }
       let isPresent = parts.count == 1 ? entity != nil : property != nil && !isDerived

@@ -1,6 +1,6 @@
 /// One fault of a model file.
 package struct ModelProblem: Sendable, Equatable {
-  /// The path in the file, as `entities[2].attributes[0].type`.
+  /// The path in the file, such as `entities[2].attributes[0].type`.
   package let path: String
   /// One sentence that states the fault and the expected content.
   package let message: String

@@ -21,8 +21,8 @@ package enum ModelHash {
     ContentDigest(canonicalText(document, without: annotations).utf8).hexadecimal
   }
 
-  /// Returns the hashes that identify a version in stores of earlier programs, which counted the
-  /// name and the version too.
+  /// Returns the hashes that identify a version in stores of earlier programs, whose hashes include
+  /// the name and the version.
   ///
   /// - Parameter document: The content of the model file.
   /// - Returns: SHA-256, as 64 hexadecimal digits, and FNV-1a (64 bits), as 16 digits.
@@ -60,8 +60,8 @@ package enum ModelHash {
     }
   }
 
-  /// Returns elements sorted by name if all of them have one, as entities and attributes do; other
-  /// lists keep their order.
+  /// Returns elements sorted by name if all of them have a name, like entities and attributes;
+  /// other lists keep their order.
   private static func ordered(_ elements: [JSONValue]) -> [JSONValue] {
     let names = elements.compactMap { $0["name"]?.string }
     guard names.count == elements.count else { return elements }

@@ -1,8 +1,8 @@
 import JSON
 
-/// Texts of numbers and dates that a migration converts.
+/// The readers of texts that a migration converts to numbers and dates.
 enum NumberText {
-  /// Returns the number that a whole text is in JSON, nil for any other text.
+  /// Returns the number of a text that is a JSON number as a whole; nil for any other text.
   static func number(_ text: String) -> Double? {
     switch json(text) {
     case .integer(let number)?: Double(number)
@@ -11,7 +11,7 @@ enum NumberText {
     }
   }
 
-  /// Returns the integer that a whole text is in JSON, nil for any other text.
+  /// Returns the integer of a text that is a JSON number as a whole; nil for any other text.
   static func integer(_ text: String) -> Int64? { json(text)?.integer }
 
   private static func json(_ text: String) -> JSONValue? {
@@ -21,12 +21,12 @@ enum NumberText {
     do {
       return try JSONParser.parse(text)
     } catch {
-      // The text is no number of JSON.
+      // The text is not a JSON number.
       return nil
     }
   }
 
-  /// Returns whether two texts are the same number, digit by digit.
+  /// Returns whether two texts represent exactly the same number.
   static func isSame(_ text: String, as other: String) -> Bool {
     guard let first = DecimalNumber(exponential: text),
       let second = DecimalNumber(exponential: other)

@@ -1,14 +1,15 @@
-/// How objects of the previous version of a model become objects of this one: its member `map`.
+/// The rules by which objects of the previous model version become objects of this version: the
+/// member `map` of a model.
 package struct ObjectMap: Sendable {
-  /// How the objects of one entity are made.
+  /// The rule that creates the objects of one entity.
   package struct Rule: Sendable {
-    /// The name of the entity of this model.
+    /// The name of the entity in this model.
     package let entity: String
-    /// The names of the old entities; empty for the entity that this one was.
+    /// The names of the old entities; empty if the only source is the former version of the entity.
     package let sources: [String]
-    /// A predicate that selects among the old objects, nil for all of them.
+    /// A predicate that selects among the old objects; nil for all objects.
     package let condition: String?
-    /// An expression over an old object for each property that is not inferred.
+    /// The expressions over an old object, by the name of each property that is not inferred.
     package let values: [String: String]
 
     package init(

@@ -34,7 +34,7 @@ import Synchronization
   ///
   /// - Parameters:
   ///   - text: The text.
-  ///   - interruption: What ends a match that takes long.
+  ///   - interruption: The flag that ends a slow match.
   /// - Returns: Whether the text matches.
   /// - Throws: `Interrupted`; `PatternTooDemanding`.
   package func matches(_ text: String, _ interruption: Interruption) throws -> Bool {
@@ -82,7 +82,7 @@ package final class TextPattern: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - value: The text.
-  ///   - interruption: What ends a match that takes long.
+  ///   - interruption: The flag that ends a slow match.
   /// - Returns: The rest of the sentence, or nil.
   /// - Throws: `Interrupted`.
   package func objection(to value: String, _ interruption: Interruption) throws -> String? {

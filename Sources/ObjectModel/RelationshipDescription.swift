@@ -66,7 +66,8 @@ package final class RelationshipDescription: Sendable, Equatable {
 }
 
 extension RelationshipDescription {
-  /// Whether the relationship is its own inverse, as friendship is: a link row holds both ways.
+  /// Whether the relationship is its own inverse, like friendship: a link row holds in both
+  /// directions.
   package var isSymmetric: Bool {
     if case .linkTable(_, let kept, _) = storage {
       inverse == name && kept == name && destination == owner

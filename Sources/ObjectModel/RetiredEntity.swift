@@ -1,18 +1,18 @@
 import CordialValues
 package import JSON
 
-/// An entity that only earlier versions of a store's model had, and whose changes the log has.
+/// An entity that only earlier versions of a store's model had, and whose changes are in the log.
 ///
-/// It has no table. Its description names what the log has of its objects: the attributes and the
-/// to-ones, without inherited ones being marked, and its number is above those of the model.
+/// A retired entity has no table. Its description has the attributes and to-ones that the log has
+/// of its objects, and does not mark inherited ones. Its entity number is above those of the model.
 package struct RetiredEntity: Sendable {
   package let description: EntityDescription
-  /// The greatest number that one of its objects had.
+  /// The greatest number that an object of the entity had.
   ///
-  /// An entity of the same name does not give numbers up to it again.
+  /// A later entity of the same name does not reuse the numbers up to this one.
   package let lastObject: Int64
 
-  /// The first number of a retired entity; a model has fewer entities.
+  /// The first entity number of a retired entity; a model has fewer entities.
   package static let numberMin = 1_000_001
 
   package init(description: EntityDescription, lastObject: Int64) {
@@ -24,8 +24,8 @@ package struct RetiredEntity: Sendable {
   ///
   /// - Parameters:
   ///   - entity: The entity of the earlier version.
-  ///   - number: The number by which the log will name it.
-  ///   - destination: Returns the new number of an entity of the earlier version.
+  ///   - number: The entity number by which the log will identify the entity.
+  ///   - destination: Returns the new entity number for an entity number of the earlier version.
   package init(_ entity: EntityDescription, number: Int, destination: (Int) -> Int) {
     self.init(
       name: entity.name,
@@ -71,13 +71,13 @@ package struct RetiredEntity: Sendable {
     )
   }
 
-  /// Returns the same entity where other entities have new numbers.
+  /// Returns the same entity with new entity numbers for the destinations of its to-ones.
   package func renumbered(_ destination: (Int) -> Int) -> RetiredEntity {
     RetiredEntity(description, number: description.number, destination: destination)
       .ending(at: lastObject)
   }
 
-  /// Returns the same entity with the greatest number of its objects.
+  /// Returns the same entity with another value of `lastObject`.
   package func ending(at lastObject: Int64) -> RetiredEntity {
     RetiredEntity(description: description, lastObject: lastObject)
   }

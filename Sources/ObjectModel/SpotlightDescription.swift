@@ -1,6 +1,6 @@
 import JSON
 
-/// What a search index has of an entity's objects.
+/// The content that a search index has for an entity's objects.
 package struct SpotlightDescription: Sendable, Equatable {
   /// The attribute shown as a hit's title; always indexed.
   package let displayName: String?
@@ -9,7 +9,7 @@ package struct SpotlightDescription: Sendable, Equatable {
   /// The key paths over relationships whose texts are indexed with the object, in the order of the
   /// model.
   package let keywords: [String]
-  /// The predicate of the objects that are not indexed; nil for none.
+  /// The predicate of objects that the index leaves out; nil for none.
   package let exclude: String?
   /// The key path over to-ones whose value is the domain of an object; nil for none.
   package let domain: String?
@@ -20,8 +20,8 @@ package struct SpotlightDescription: Sendable, Equatable {
   /// The names of the indexed texts: attributes, then key paths.
   package var fields: [String] { weights.map(\.name) + keywords }
 
-  /// The key paths whose values an object's content has beside its attributes: the keywords, then
-  /// the domain.
+  /// The key paths whose values an object's content has in addition to its attributes: the
+  /// keywords, then the domain.
   package var paths: [String] { keywords + [domain].compactMap(\.self) }
 
   package static func == (first: SpotlightDescription, second: SpotlightDescription) -> Bool {
@@ -32,7 +32,7 @@ package struct SpotlightDescription: Sendable, Equatable {
   }
 }
 
-/// How the value of an attribute changes the score of an object.
+/// The rule by which the value of an attribute changes the score of an object.
 package struct SpotlightBoost: Sendable, Equatable {
   package let attribute: String
   /// The weight, above zero.
@@ -41,7 +41,7 @@ package struct SpotlightBoost: Sendable, Equatable {
   package let halfLifeDays: Double?
 }
 
-/// What a model's file says about search.
+/// The readers of search settings in a model file.
 extension ModelDocument {
   static let spotlightMembers: Set<String> = [
     "displayName", "attributes", "keywords", "domain", "exclude", "boost",
@@ -157,7 +157,7 @@ extension ModelDocument {
     return boosts.sorted { $0.attribute < $1.attribute }
   }
 
-  /// The maximum weight of a boost, with which scores remain numbers.
+  /// The maximum weight of a boost, up to which scores remain numbers.
   private static let boostMax = 10.0
 
   private static func positive(_ value: JSONValue?) -> Double? {
@@ -168,8 +168,8 @@ extension ModelDocument {
     }
   }
 
-  /// Checks that keywords are key paths over relationships to texts, and that a domain is one over
-  /// to-ones.
+  /// Checks that keywords are key paths over relationships to texts, and that a domain is a key
+  /// path over to-ones.
   mutating func checkSpotlight(_ entities: [EntityDescription]) {
     for entity in entities {
       let (_, path, value) = raw[entity.number - 1]
@@ -188,7 +188,7 @@ extension ModelDocument {
     }
   }
 
-  /// Returns why a key path is not that of a domain, or nil if it is.
+  /// Returns why a key path cannot be a domain, or nil if it can.
   private func objection(
     toDomain domain: String,
     of entity: EntityDescription,
@@ -197,7 +197,7 @@ extension ModelDocument {
     var entity = entity
     var names = domain.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     while !names.isEmpty {
-      // A member of a composite has several names.
+      // The path of a composite's member has several names.
       let rest = names.joined(separator: ".")
       switch entity.property(named: rest) ?? entity.property(named: names[0]) {
       case .attribute(let attribute) where attribute.name == rest:
@@ -216,7 +216,7 @@ extension ModelDocument {
     return nil
   }
 
-  /// Returns why a key path is not that of a text of related objects, or nil if it is.
+  /// Returns why a key path cannot be a keyword, or nil if it can.
   private func objection(
     toKeyword keyword: String,
     of entity: EntityDescription,
@@ -228,7 +228,7 @@ extension ModelDocument {
       return "\(entity.name) has no relationship \(names[0]); its own texts belong in attributes"
     }
     while !names.isEmpty {
-      // A member of a composite has several names.
+      // The path of a composite's member has several names.
       let rest = names.joined(separator: ".")
       switch entity.property(named: rest) ?? entity.property(named: names[0]) {
       case .attribute(let attribute) where attribute.name == rest:

@@ -28,7 +28,7 @@ package enum StorageOrder {
     first < second ? -1 : first > second ? 1 : 0
   }
 
-  /// Compares exactly: a double may have no digits for the end of a long integer.
+  /// Compares exactly, although a double cannot represent every long integer.
   private static func compare(_ first: Int64, _ second: Double) -> Int {
     let rounded = compare(Double(first), second)
     guard rounded == 0, let exact = Int64(exactly: second) else { return rounded }
@@ -44,7 +44,7 @@ package enum StorageOrder {
   }
 }
 
-/// A stored value as a key: two values are equal where SQLite's `IS` finds them equal.
+/// A stored value as a key: two keys are equal if SQLite's `IS` finds the values equal.
 package enum StorageKey: Hashable, Sendable {
   case null
   case integer(Int64)

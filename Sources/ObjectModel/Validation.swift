@@ -19,7 +19,7 @@ extension AttributeDescription {
   ///
   /// - Parameters:
   ///   - value: A value of this attribute's type, or null.
-  ///   - interruption: What ends a match with the pattern that takes long.
+  ///   - interruption: The flag that ends a slow match with the pattern.
   /// - Returns: The violated rule and a sentence, or nil if the value is valid.
   /// - Throws: `Interrupted`.
   package func violation(
@@ -54,10 +54,10 @@ extension AttributeDescription {
     return nil
   }
 
-  /// The time for which one value is matched with a pattern outside of requests, in seconds.
+  /// The maximum time of a match with a pattern outside of requests, in seconds.
   private static let matchSecondsMax = 1.0
 
-  /// Checks a value as `violation(by:_:)`; a value that takes long to match violates the pattern.
+  /// Checks a value like `violation(by:_:)`, and treats a slow match as a violation of the pattern.
   package func timedViolation(by value: AttributeValue) -> (rule: String, message: String)? {
     let interruption = Interruption(secondsMax: Self.matchSecondsMax)
     interruption.begin()

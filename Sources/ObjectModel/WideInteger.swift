@@ -2,12 +2,11 @@ import CGMP
 
 /// A signed integer of any size.
 ///
-/// GMP ends the process where it has no memory left, so that callers limit the digits of what they
-/// compute with.
+/// GMP ends the process if memory is short, so callers must limit the digits of their numbers.
 @safe struct WideInteger: Comparable, Sendable {
-  /// GMP's number.
+  /// The owner of a GMP number.
   ///
-  /// Only `init` writes it, and several threads may read it.
+  /// Only `init` writes the number, so several threads may read it.
   @safe private final class Storage: @unchecked Sendable {
     let number: UnsafeMutablePointer<__mpz_struct>
 
@@ -52,7 +51,7 @@ import CGMP
 
   /// The decimal digits, without a sign.
   var digits: String {
-    // For the sign and the NUL.
+    // The text also needs room for the sign and the NUL.
     let capacity = unsafe __gmpz_sizeinbase(number, 10) + 2
     let text = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: capacity) { buffer in
       unsafe __gmpz_get_str(buffer.baseAddress, 10, number)
@@ -90,7 +89,7 @@ import CGMP
   /// The direction in which a quotient becomes an integer.
   enum Rounding { case down, up, towardZero }
 
-  /// Returns the integer of a quotient.
+  /// Returns the quotient, rounded to an integer.
   ///
   /// - Precondition: The divisor is not zero.
   func divided(by divisor: WideInteger, _ rounding: Rounding = .towardZero) -> WideInteger {

@@ -3,12 +3,12 @@ import Glibc
 import PersistentHistory
 import Synchronization
 
-/// A watcher that notices commits of other processes, by writes to the store's write-ahead log.
+/// A watcher that notices commits of other processes, from writes to the store's write-ahead log.
 ///
-/// The kernel reports a write before its commit is visible, so the watcher looks a few milliseconds
-/// later. A slow timer covers the writes that the kernel does not report.
+/// The kernel reports a write before its commit is visible, so the watcher calls its handler a few
+/// milliseconds later. A slow timer covers writes that the kernel does not report.
 package final class CommitWatcher: Sendable {
-  /// The time between a write and the look, in milliseconds.
+  /// The pause between a reported write and the call of the handler, in milliseconds.
   private static let pauseMilliseconds = 5
   /// The interval of the slow timer, in milliseconds.
   private static let slowMilliseconds = 1000
@@ -34,7 +34,7 @@ package final class CommitWatcher: Sendable {
     self.handler = handler
     descriptor = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
     if descriptor >= 0 {
-      // Without the watch, the timer finds the commits.
+      // If the watch cannot be added, the timer still finds the commits.
       _ = unsafe inotify_add_watch(descriptor, path + "-wal", UInt32(IN_MODIFY))
       startSource()
     }
@@ -62,7 +62,7 @@ package final class CommitWatcher: Sendable {
     timer.resume()
   }
 
-  /// Schedules one look for all writes until then.
+  /// Schedules one call of the handler for all writes until that call.
   private func changed() {
     let starts = state.withLock { state in
       guard !state.isScheduled, !state.isStopped else { return false }
@@ -76,12 +76,12 @@ package final class CommitWatcher: Sendable {
     }
   }
 
-  /// Reads the kernel's event, which is the same for every write, and looks.
+  /// Reads the kernel's event and calls the handler; all writes have the same event.
   private func handleEvent() {
     var buffer = [UInt8](repeating: 0, count: 4096)
     let looks = state.withLock { state in
       guard state.isScheduled, !state.isStopped else { return false }
-      // One read only: while a process writes, each further read could get another event.
+      // Reads only once: while a process writes, each further read could return a new event.
       _ = unsafe read(descriptor, &buffer, buffer.count)
       state.isScheduled = false
       state.source?.value.resume()

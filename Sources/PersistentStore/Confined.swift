@@ -2,8 +2,8 @@ package import Dispatch
 
 /// A wrapper for a value that is not `Sendable`, which several threads use one after the other.
 ///
-/// A value that one serial queue uses is bound to that queue, and every use is checked. The owner
-/// of any other value ensures the order: the pool lends a reader to one worker at a time.
+/// A value that only one serial queue uses is bound to that queue, and each use is checked. For any
+/// other value, the owner ensures the order: the pool lends a reader to one worker at a time.
 package struct Confined<Value>: @unchecked Sendable {
   private let stored: Value
   private let queue: DispatchQueue?

@@ -3,19 +3,19 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// What the log says of each object: its versions, and whether the object exists.
+/// A summary of the log for each object: its versions, and whether the object exists.
 ///
-/// The log is read in the order of entities and objects, beside the objects themselves. SQLite
-/// sorts it, with a temporary file, so that the memory does not depend on the size of the log.
+/// The audit reads the log in the order of entities and objects. SQLite sorts the log with a
+/// temporary file, so that the required memory does not depend on the size of the log.
 final class LogAudit {
-  /// What the log says of one object.
+  /// The logged state of one object.
   struct State {
     /// The newest logged version, 0 if none is logged.
     fileprivate(set) var version: Int64 = 0
-    /// Whether the log has a version after one that it lacks.
+    /// Whether a version is missing between two logged versions.
     fileprivate(set) var hasGap = false
     fileprivate(set) var hasInsert = false
-    /// Whether the object exists; nil if no insert or delete is logged.
+    /// Whether the object exists according to the log; nil if no insert or delete is logged.
     fileprivate(set) var exists: Bool?
 
     fileprivate mutating func add(_ kind: ChangeKind, _ logged: Int64?) {
@@ -38,7 +38,7 @@ final class LogAudit {
 
   /// Begins to read the log.
   ///
-  /// - Complexity: Linear in the log, but for the sorting.
+  /// - Complexity: Linear in the log, apart from the sort.
   init(_ snapshot: StoreSnapshot) throws {
     rows = try snapshot.statement(
       "SELECT entity, object, kind, version FROM cordial_change "
@@ -48,7 +48,7 @@ final class LogAudit {
     do {
       hasRow = try rows.step()
     } catch {
-      // The reader keeps the statement.
+      // The reader caches the statement, which must be reset before its next use.
       rows.reset()
       throw error
     }
@@ -60,11 +60,11 @@ final class LogAudit {
     hasRow = false
   }
 
-  /// Calls a body with what the log says of each object of an entity, in the order of the objects.
+  /// Calls a body with the logged state of each object of an entity, in the order of the objects.
   ///
   /// - Parameters:
-  ///   - entity: The entity, whose number is greater than that of the call before.
-  ///   - body: Called with the number of the object, and with its state.
+  ///   - entity: The entity; its number is greater than the entity number of the previous call.
+  ///   - body: Called with the object's number and its logged state.
   /// - Throws: `SQLiteError`; the errors of the body.
   func each(_ entity: EntityDescription, _ body: (Int64, State) throws -> Void) throws {
     while hasRow, rows.integer(0) < Int64(entity.number) { hasRow = try rows.step() }

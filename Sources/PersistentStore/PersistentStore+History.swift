@@ -45,11 +45,11 @@ extension PersistentStore {
     write(source, completion) { try $0.acknowledge(name, token, silence: silence) }
   }
 
-  /// Records the position that the subscriptions of a service need, or that it has none any more.
+  /// Records the position that a service's subscriptions need, or ends the service's lease.
   ///
   /// - Parameters:
   ///   - name: The name of the service's lease.
-  ///   - number: The commit up to which they have examined the log, nil to end the lease.
+  ///   - number: The last commit that the subscriptions have examined; nil to end the lease.
   ///   - completion: Called on the writer's thread.
   package func lease(
     _ name: String,
@@ -73,11 +73,11 @@ extension PersistentStore {
     write(source, completion) { try $0.removeFollower(name) }
   }
 
-  /// Reclaims unused disk space; saves wait until it has finished.
+  /// Reclaims unused disk space, while all saves wait.
   ///
   /// - Parameters:
   ///   - source: The client's connection.
-  ///   - work: What stops it.
+  ///   - work: The interruption that can stop the compaction.
   ///   - completion: Called on the writer's thread with the sizes before and after, in bytes.
   package func compact(
     source: Int = 0,
@@ -96,15 +96,15 @@ extension PersistentStore {
   ///
   /// - Parameters:
   ///   - path: The folder to create.
-  ///   - work: What stops the copy, and receives its progress.
-  ///   - completion: Called on that thread with the outcome.
+  ///   - work: The interruption of the copy, and the receiver of its progress.
+  ///   - completion: Called on the thread of the copy with the outcome.
   package func backup(
     to path: String,
     work: LongWork = LongWork(),
     _ completion: @escaping @Sendable (Result<StoreBackup.Outcome, StoreError>) -> Void
   ) {
     let (source, environment, opened, writer) = (container, environment, opened, writer)
-    // A copy of a changed log would be made of pages that no connection wrote.
+    // If another program changed the log, the copy would contain pages that no connection wrote.
     let check: @Sendable () throws -> Void = {
       if let writer { try writer.checkFiles() } else { try opened?.check() }
     }
@@ -127,10 +127,12 @@ extension PersistentStore {
   /// - Parameters:
   ///   - number: The commit that becomes the oldest position.
   ///   - silence: The time for which a follower may be silent, in milliseconds; a purge does not
-  ///     pass a follower that is not expired.
-  ///   - ownLease: The name of this service's lease, whose position the caller knows better.
-  ///   - work: What stops the purge between two steps, and receives its progress.
-  ///   - completion: Called on the writer's thread with the number of commits removed.
+  ///     remove history that an unexpired follower needs.
+  ///   - ownLease: The name of this service's lease. The purge ignores this lease, because the
+  ///     caller knows the service's newer position.
+  ///   - work: The interruption, which stops the purge between two steps, and the receiver of its
+  ///     progress.
+  ///   - completion: Called on the writer's thread with the number of removed commits.
   package func purge(
     to number: Int64,
     silence: Int64,
@@ -178,7 +180,7 @@ package enum HistoryPurgeGoal: Sendable {
   case time(Int64)
   /// Everything except this number of the newest commits.
   case transactions(Int64)
-  /// Everything except about this number of the newest bytes.
+  /// Everything except the newest changes, up to about this number of bytes.
   case bytes(Int64)
 }
 
@@ -188,7 +190,7 @@ extension StoreSnapshot {
   /// - Returns: The followers.
   /// - Throws: `SQLiteError`.
   package func followers() throws -> [Follower] {
-    // A store of an earlier version that is opened read-only may have no table of followers.
+    // If a store from an earlier version is opened read-only, it may have no table of followers.
     let table = try statement("SELECT 1 FROM sqlite_schema WHERE name = 'cordial_follower'")
     defer { table.reset() }
     guard try table.step() else { return [] }
@@ -208,7 +210,7 @@ extension StoreSnapshot {
   /// - Returns: The leases, in the order of their names.
   /// - Throws: `SQLiteError`.
   package func leases() throws -> [SubscriptionLease] {
-    // A store of an earlier version that is opened read-only may have no table of leases.
+    // If a store from an earlier version is opened read-only, it may have no table of leases.
     let table = try statement("SELECT 1 FROM sqlite_schema WHERE name = 'cordial_lease'")
     defer { table.reset() }
     guard try table.step() else { return [] }
@@ -222,7 +224,8 @@ extension StoreSnapshot {
   /// Returns the commit that becomes the oldest position when a purge reaches a goal.
   ///
   /// - Parameter goal: The goal.
-  /// - Returns: The commit's number; that of the oldest commit when there is nothing to remove.
+  /// - Returns: The number of the commit; the number of the oldest commit if the purge has nothing
+  ///   to remove.
   /// - Throws: `historyExpired`, or `SQLiteError`.
   /// - Complexity: Linear in the retained changes for `bytes`, in the retained commits for `time`,
   ///   otherwise constant.
@@ -246,9 +249,10 @@ extension StoreSnapshot {
     }
   }
 
-  /// Returns the last commit before a time.
+  /// Returns the last commit before the first commit at or after a time.
   ///
-  /// The clock may have been set back, so the query reads the commits from the oldest on.
+  /// If no commit is at or after the time, this is the newest commit. Commit times may decrease,
+  /// because the clock may have been set back.
   private func lastCommit(before time: Int64) throws -> Int64? {
     let row = try statement(
       """
@@ -261,7 +265,7 @@ extension StoreSnapshot {
     return try row.step() ? row.optionalInteger(0) : nil
   }
 
-  /// Returns the first commit whose last change is a given change or a later one.
+  /// Returns the first commit whose last change has at least a given number.
   private func firstCommit(from change: Int64) throws -> Int64? {
     let row = try statement("SELECT min(number) FROM cordial_transaction WHERE lastChange >= ?")
     defer { row.reset() }

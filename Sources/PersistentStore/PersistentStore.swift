@@ -1,13 +1,14 @@
-// PersistentStore: the only writer. Saves, fetches compiled to SQL, rows written as JSON bytes.
+// PersistentStore: performs all writes to a store, compiles fetches to SQL, and writes rows as JSON
+// bytes.
 //
 // Must not know: followers, frames, the names of methods.
 //
 // What always holds:
 // 1. A save is whole or absent, and leaves one entry in the log, in the same transaction.
-// 2. An acknowledged `full` save was fsynced.
-// 3. The writer waits for no reader or follower: readers see snapshots, followers read the log
+// 2. When a `full` save is acknowledged, its commit has been fsynced.
+// 3. The writer waits for no reader or follower: readers see snapshots, and followers read the log
 //    later.
-// 4. SQL contains no text of a request except names that the model has; values are bound.
+// 4. SQL text contains no text of a request, except names that the model has; values are bound.
 
 import CordialValues
 import Dispatch
@@ -20,7 +21,7 @@ import SQLite
 package final class PersistentStore: Sendable {
   package let container: StoreContainer
   package let isReadOnly: Bool
-  /// The reason why the store cannot be written, whatever the mode; nil when it can be.
+  /// The reason why the store cannot be written in any mode; nil when it can be written.
   package let readOnlyReason: String?
   /// The reason why the store does not have the requested model, nil when it does.
   ///
@@ -30,47 +31,51 @@ package final class PersistentStore: Sendable {
   let environment: StoreEnvironment
   private let extensions: StoreExtensions
   private let tuning: StoreTuning
-  /// Opens a read connection to the files that the writer has opened.
+  /// The function that opens a reader, and checks that the store's files are still the opened
+  /// files.
   private let openReader: @Sendable () throws -> StoreReader
-  /// The files that this process opened; nil where it takes no locks.
+  /// The files that this process opened; nil if its connections take no locks.
   let opened: OpenedFiles?
   let writer: WriterQueue?
   private let readers: ReaderPool
-  /// The readers of past commits, whose views make SQLite compile their statements again.
+  /// The readers of past commits.
+  ///
+  /// These readers are separate, because their temporary views make SQLite recompile a connection's
+  /// statements.
   private let pastReaders: ReaderPool
   /// The sorts without an index that requests needed.
   package let unindexedSorts = UnindexedSorts()
   /// The indexes that requests used.
   private let usedIndexes = UsedIndexes()
   private let removesFolder: Bool
-  /// The queue of the copies, so that clients cannot start any number of them together.
+  /// The serial queue of the copies, so that clients cannot start many copies at once.
   let backups = DispatchQueue(label: "cordial.backup")
 
-  /// The number of connections for reads that stay open.
+  /// The number of read connections that stay open.
   private static let readersKept = 3
-  /// The ratio of connections for present commits to connections for past commits.
+  /// The number of connections for present commits for each connection for past commits.
   ///
-  /// A connection for past commits keeps the rows that changed since in memory.
+  /// A connection for past commits keeps in memory the rows that changed after its commit.
   private static let readersToPastReader = 8
 
   /// Opens a store.
   ///
-  /// It creates a missing store if a model is given. It migrates a store of an earlier version to
+  /// If a model is given, a missing store is created, and a store of an earlier version migrates to
   /// the model.
   ///
   /// - Parameters:
   ///   - container: The folder of the store.
   ///   - model: The model that the store must have; nil for the store's own model.
-  ///   - earlier: Returns the model's earlier versions, oldest first. A store of one of them
-  ///     migrates through the versions after it.
+  ///   - earlier: Returns the earlier versions of the model, oldest first. A store of an earlier
+  ///     version migrates through all versions after it.
   ///   - mode: Whether the store is opened for writing, for reading only, or in memory.
   ///   - environment: The sources of time and randomness.
-  ///   - extensions: What the program adds to the store.
-  ///   - tuning: The numbers that make the store fast for one use.
-  ///   - allowsModelMismatch: Whether a store that cannot have the model is opened unchanged, for
-  ///     reading.
+  ///   - extensions: The program's additions to the store.
+  ///   - tuning: The limits that adapt the store's performance to its use.
+  ///   - allowsModelMismatch: Whether a store that cannot migrate to the model is opened unchanged,
+  ///     for reading.
   ///   - migrating: Called before each step of a migration.
-  /// - Throws: `StoreError` with one sentence for a person.
+  /// - Throws: `StoreError`, whose message is one sentence for the user.
   package init(
     container: StoreContainer,
     model: Model?,
@@ -116,7 +121,7 @@ package final class PersistentStore: Sendable {
         }
       }
       isReadOnly = mode == .readOnly || mismatch != nil
-      // A writer computes the sort keys anew, before any reader opens the file.
+      // The writer rebuilds text of another ICU version before any reader opens the file.
       if !isReadOnly { facts.hasCurrentTexts = true }
       facts.computing = extensions.computedValues
       self.facts = facts
@@ -135,7 +140,8 @@ package final class PersistentStore: Sendable {
       if isReadOnly {
         writer = nil
         first = try makeReader()
-        // Other roles take no locks, by which SQLite would keep the files.
+        // Connections of other roles take no locks, so another process may remove the log at any
+        // time.
         opened = role == .reader ? OpenedFiles(container.storePath) : nil
       } else {
         if model != nil { try StoreFile.updateModel(facts.model, at: container.storePath) }
@@ -153,11 +159,11 @@ package final class PersistentStore: Sendable {
       openReader = { [opened] in
         try opened?.check()
         let reader = Result { try makeReader() }
-        // Where the log is removed meanwhile, SQLite has opened an empty one in its place.
+        // If the log was removed meanwhile, SQLite has opened a new, empty log.
         try opened?.check()
         return try reader.get()
       }
-      // Where the files are removed later, connections that are open still read them.
+      // The first connection opens now: it can read the files even if they are removed later.
       readers = ReaderPool(
         first: try first ?? openReader(),
         readersMax: tuning.readersMax,
@@ -174,7 +180,7 @@ package final class PersistentStore: Sendable {
     }
   }
 
-  /// Migrates a store to the last of some versions.
+  /// Migrates a store through a chain of model versions to the last version.
   private static func migrate(
     _ facts: StoreFile.Facts,
     over chain: [Model],
@@ -201,16 +207,16 @@ package final class PersistentStore: Sendable {
   /// A restored copy has the same identity.
   package var identifier: String { facts.identifier }
   package var generation: UInt32 { facts.generation }
-  /// The maximum number of connections for reads, besides the event loop's own.
+  /// The maximum number of read connections, besides the event loop's connection.
   package var readersMax: Int { tuning.readersMax }
   /// Returns the current time, in milliseconds since 1970.
   package func now() -> Int64 { environment.now() }
   /// The names of the program's own merge policies.
   package var mergePolicies: Set<String> { Set(extensions.mergePolicies.keys) }
 
-  /// Has this process survive that another program shortens a file that SQLite has mapped.
+  /// Prevents a crash of the process when another program shortens a file that SQLite has mapped.
   ///
-  /// The store then refuses requests. The process's action for SIGBUS is replaced.
+  /// The store then refuses requests. This function replaces the process's action for SIGBUS.
   package static func surviveLostPages() { SQLiteConnection.surviveLostPages() }
 
   private static func missing(_ container: StoreContainer) -> StoreError {
@@ -221,7 +227,7 @@ package final class PersistentStore: Sendable {
     )
   }
 
-  /// Returns the reason why a store on a read-only file system is only read, and what is read.
+  /// Returns the reason why the store is read-only, and whether its write-ahead log has commits.
   private static func readOnlyReason(_ container: StoreContainer) -> String {
     let log =
       FileSize.of([container.storePath + "-wal"]) > 0
@@ -243,14 +249,14 @@ package final class PersistentStore: Sendable {
   /// Returns a read connection that one thread keeps, such as an event loop.
   ///
   /// - Returns: The connection.
-  /// - Throws: `SQLiteError`; `StoreError` with the code `storeCorrupt` where a file of the store
-  ///   was removed or replaced.
+  /// - Throws: `SQLiteError`; `StoreError` with the code `storeCorrupt` if a file of the store was
+  ///   removed or replaced.
   package func makeReader() throws -> StoreReader { try openReader() }
 
   /// Reads on a worker thread.
   ///
   /// - Parameters:
-  ///   - turn: The connection for which the body reads, and what stops it.
+  ///   - turn: The client's connection, and the interruption of the read.
   ///   - body: Called with a read connection on one of the store's threads.
   package func read(
     _ turn: ReadTurn,
@@ -259,10 +265,10 @@ package final class PersistentStore: Sendable {
     readers.read(turn, body)
   }
 
-  /// Reads past commits on a worker thread, which reads one after the other.
+  /// Reads past commits on a worker thread.
   ///
   /// - Parameters:
-  ///   - turn: The connection for which the body reads, and what stops it.
+  ///   - turn: The client's connection, and the interruption of the read.
   ///   - body: Called with a read connection on one of the store's threads.
   package func readPast(
     _ turn: ReadTurn,
@@ -290,21 +296,22 @@ package final class PersistentStore: Sendable {
     writer.save(request, completion, groupEnded: groupEnded)
   }
 
-  /// Ends the saves that wait for the writer and were stopped by their interruption.
+  /// Ends the waiting saves whose interruption has stopped them.
   ///
-  /// Their completions are called on the calling thread.
+  /// The completions of these saves run on the calling thread.
   package func endStoppedSaves() { writer?.endStoppedSaves() }
 
   /// Performs a small save on the calling thread, if no other save is performed or waits.
   ///
-  /// It waits for no other process, and for an fsync only after a checkpoint of another process.
+  /// The call waits for no other process. It waits for an fsync only after a checkpoint of another
+  /// process.
   ///
   /// - Parameters:
   ///   - request: The save.
-  ///   - instructionsMax: The maximum number of SQLite's instructions, after which the save is
-  ///     rolled back; the default takes about a millisecond.
-  /// - Returns: The outcome; nil for a save that has to be performed with
-  ///   `save(_:_:groupEnded:)`, of which nothing is stored.
+  ///   - instructionsMax: The maximum number of SQLite's instructions; a save that needs more is
+  ///     rolled back. The default takes about a millisecond.
+  /// - Returns: The outcome; nil if nothing was stored and the caller has to call
+  ///   `save(_:_:groupEnded:)`.
   package func saveAtOnce(
     _ request: SaveRequest,
     instructionsMax: Int = 65_536
@@ -332,14 +339,16 @@ package final class PersistentStore: Sendable {
 
   /// Closes the writer after its pending work; later saves fail.
   ///
-  /// - Returns: The error of files that other programs have changed, whose commits may be lost.
+  /// - Returns: The error if other programs changed the files, so that commits may be lost;
+  ///   otherwise nil.
   @discardableResult package func close() -> StoreError? {
     let error = writer?.close()
     if removesFolder { container.remove() }
     return error
   }
 
-  /// Returns the value of the writer's `PRAGMA synchronous`, for the test that it is FULL.
+  /// Returns the value of the writer's `PRAGMA synchronous`, so that a test can check that it is
+  /// FULL.
   package func writerSynchronous() throws -> Int? {
     try writer?.synchronous()
   }

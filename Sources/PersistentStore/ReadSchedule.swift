@@ -1,15 +1,15 @@
 import DequeModule
 
-/// Which of the running reads may continue, and which pause for others.
+/// A schedule that decides which running reads continue and which pause.
 ///
-/// A read begins quick. It becomes slow when it has used its first slice of time, and pauses where
-/// more slow reads run than may: two, and one beside quick reads, so that a quick read finds a
-/// processor free. Paused reads continue in turn.
+/// A read begins as quick, and becomes slow after its first slice of time. Two slow reads run at a
+/// time; while quick reads run, only one slow read runs, so that a quick read finds a free
+/// processor. Further slow reads pause, and continue in turn.
 ///
-/// - quick to slow: `check`, with its slice used.
-/// - slow to paused: `check`, where too many slow reads run, or where another one is paused and the
-///   slice is used.
-/// - paused to slow: `resume`, in the order of the pauses; `leave`, for a read that was stopped.
+/// - quick to slow: `check`, when the read has used its slice.
+/// - slow to paused: `check`, when too many slow reads run, or when the read has used its slice and
+///   another read is paused.
+/// - paused to slow: `resume`, in the order of the pauses; `leave`, for a stopped read.
 /// - any to ended: `end`.
 ///
 /// Times are in nanoseconds, of one monotonic clock.
@@ -17,12 +17,12 @@ package struct ReadSchedule {
   private var quick: Set<Int> = []
   private var slow: Set<Int> = []
   private var paused: Deque<Int> = []
-  /// The time at which a quick read ended last.
+  /// The time at which the last quick read ended.
   private var lastQuick: UInt64 = 0
 
-  /// The number of slow reads that run while no quick read does.
+  /// The maximum number of slow reads while no quick read runs.
   private static let slowMax = 2
-  /// The time without quick reads after which all slow reads may run.
+  /// The time without quick reads after which `slowMax` slow reads may run.
   private static let calm: UInt64 = 5_000_000
 
   /// Creates a schedule without reads.
@@ -38,11 +38,11 @@ package struct ReadSchedule {
   /// Begins a read.
   package mutating func begin(_ read: Int) { quick.insert(read) }
 
-  /// Returns whether a read has to pause.
+  /// Updates the state of a running read, and returns whether the read has to pause.
   ///
   /// - Parameters:
   ///   - read: A running read.
-  ///   - hasUsedSlice: Whether it has run for a slice of time since it began or continued.
+  ///   - hasUsedSlice: Whether the read has run for a slice of time since it began or continued.
   ///   - now: The time.
   /// - Returns: Whether the read pauses, until `resume` returns it.
   package mutating func check(_ read: Int, hasUsedSlice: Bool, at now: UInt64) -> Bool {
@@ -59,7 +59,7 @@ package struct ReadSchedule {
     return true
   }
 
-  /// Returns the paused read that continues; nil where none may.
+  /// Continues the next paused read and returns it; nil if no paused read may continue.
   package mutating func resume(at now: UInt64) -> Int? {
     guard slow.count < slowMax(now), let next = paused.popFirst() else { return nil }
     slow.insert(next)

@@ -3,13 +3,13 @@ import Dispatch
 package import Interruptions
 import Synchronization
 
-/// The connection for which a read is, and what stops it.
+/// The client connection of a read, and the interruption of the read.
 package struct ReadTurn: Sendable {
   /// The connection of the client; connections take turns.
   let source: Int
-  /// What stops the read; nil for nothing.
+  /// The interruption of the read; nil if nothing can stop the read.
   package let interruption: Interruption?
-  /// Whether the read pauses for others when it takes long.
+  /// Whether a long read pauses in favour of other reads.
   let pauses: Bool
 
   /// Creates the turn of a client's read.
@@ -31,15 +31,15 @@ package struct ReadTurn: Sendable {
 
 /// A pool of read connections, each lent to one read at a time.
 ///
-/// A read that takes long holds a connection, and other reads get connections of their own, up to a
-/// limit: no client waits for the reads of another one. `ReadSchedule` decides which of them run.
+/// A long read keeps its connection. Other reads get other connections, up to a limit, so that no
+/// client waits for the reads of another client. `ReadSchedule` decides which reads run.
 final class ReaderPool: Sendable {
   typealias Body = @Sendable (Result<StoreReader, StoreError>) -> Void
 
-  /// A connection with its thread; the first read opens the connection where none was given.
+  /// A connection with its thread; without a given connection, the first read opens a connection.
   private final class Reader: Sendable {
     let queue = DispatchQueue(label: "cordial.reader")
-    /// Used on the queue only.
+    /// The connection, which only the queue uses; nil until it is open.
     let connection = Mutex<Confined<StoreReader>?>(nil)
 
     init(_ opened: StoreReader? = nil) {
@@ -49,7 +49,7 @@ final class ReaderPool: Sendable {
     }
   }
 
-  /// A read that has begun; only the thread of its reader uses the times.
+  /// A read that has begun; only the thread of its reader uses `sliceStart` and `nextCheck`.
   private final class Run: @unchecked Sendable {
     let number: Int
     let turn: ReadTurn
@@ -68,12 +68,11 @@ final class ReaderPool: Sendable {
 
   private struct State {
     var idle: [Reader] = []
-    /// The number of connections, also of those that a thread is opening.
+    /// The number of connections, including connections that are being opened.
     var count = 0
     /// The number of open connections.
     var openCount = 0
-    /// The reads that wait for a connection, by source, and the sources in the order of their
-    /// turns.
+    /// The reads that wait for a connection, by source.
     var waiting: [Int: Deque<(turn: ReadTurn, body: Body)>] = [:]
     var turns: Deque<Int> = []
     var schedule = ReadSchedule()
@@ -87,9 +86,10 @@ final class ReaderPool: Sendable {
 
     /// Removes and returns the next read.
     ///
-    /// - Parameter crowd: The number of running reads from which a source that has one begins no
-    ///   other.
-    /// - Returns: The read; nil where none may begin. The pool asks again after each end of a read.
+    /// - Parameter crowd: The number of running reads from which a source with a running read must
+    ///   wait.
+    /// - Returns: The read; nil if no read may begin. The pool calls this method again when a read
+    ///   ends.
     mutating func next(crowd: Int) -> (turn: ReadTurn, body: Body)? {
       let busy = runs.count < crowd ? [] : Set(runs.values.map(\.turn.source))
       let index = turns.firstIndex { $0 == ReadTurn.ofService.source || !busy.contains($0) }
@@ -116,16 +116,15 @@ final class ReaderPool: Sendable {
   private let readersMax: Int
   /// The number of connections that stay open.
   private let readersKept: Int
-  /// The number of running reads from which a client that has one begins no other.
+  /// The number of running reads from which a client with a running read must wait.
   ///
-  /// The rest of the connections is for clients that read nothing.
+  /// The remaining connections are for clients without a running read.
   private var crowd: Int { readersMax - readersMax / 2 }
 
-  /// The times after which a read is slow, and after which it looks at the others again, in
-  /// nanoseconds.
+  /// The time after which a read is slow, and the pause between two checks, in nanoseconds.
   private static let slice: UInt64 = 20_000_000
   private static let checkPause: UInt64 = 1_000_000
-  /// The time after which a paused read looks whether it was stopped, in milliseconds.
+  /// The interval at which a paused read checks its interruption, in milliseconds.
   private static let pauseMilliseconds = 20
 
   /// Creates a pool.
@@ -164,11 +163,11 @@ final class ReaderPool: Sendable {
     if let reader { reader.queue.async { self.work(reader) } }
   }
 
-  /// Works until nothing is waiting.
+  /// Performs waiting reads until none may begin.
   private func work(_ reader: Reader) {
     guard let connection = connection(of: reader) else { return }
     while let (run, body) = next(for: reader) {
-      // A read that was stopped while it waited begins, and ends at once.
+      // A read that was stopped while it waited begins too, and ends at once.
       connection.whenChecked(run.turn.pauses ? { self.check(run) } : nil)
       body(.success(connection))
       connection.whenChecked(nil)
@@ -176,7 +175,7 @@ final class ReaderPool: Sendable {
     }
   }
 
-  /// Returns the connection of a reader; nil where it cannot be opened.
+  /// Returns the connection of a reader; nil if the connection cannot be opened.
   private func connection(of reader: Reader) -> StoreReader? {
     if let known = reader.connection.withLock({ $0 }) { return known.value }
     do {
@@ -188,7 +187,7 @@ final class ReaderPool: Sendable {
       let failure = StoreError(any: error)
       let (failed, idle) = state.withLock { state -> ([Body], Reader?) in
         state.count -= 1
-        // The readers that exist serve what waits: the file may have been removed since.
+        // Open connections serve the waiting reads: they can still read files that were removed.
         guard state.count == 0 else {
           return ([], state.turns.isEmpty ? nil : state.idle.popLast())
         }
@@ -202,12 +201,12 @@ final class ReaderPool: Sendable {
     }
   }
 
-  /// Returns the next read, or nil after it has given the reader back.
+  /// Returns the next read; nil after the pool has kept or dropped the reader.
   private func next(for reader: Reader) -> (Run, Body)? {
     let now = DispatchTime.now().uptimeNanoseconds
     return state.withLock { state in
       guard let (turn, body) = state.next(crowd: crowd) else {
-        // Connections that are being opened may fail: they do not replace this one.
+        // Only open connections count: a connection that is being opened may fail.
         if state.openCount > readersKept {
           state.count -= 1
           state.openCount -= 1
@@ -234,7 +233,7 @@ final class ReaderPool: Sendable {
     for other in resumed { other.continues.signal() }
   }
 
-  /// Pauses a read while it is the turn of others; the read calls this between instructions.
+  /// Pauses a read while the schedule prefers other reads; a read calls this between instructions.
   private func check(_ run: Run) {
     let now = DispatchTime.now().uptimeNanoseconds
     guard now >= run.nextCheck else { return }

@@ -1,6 +1,6 @@
 package import ObjectModel
 
-/// What a program adds to a store.
+/// The merge policies, functions and model checks that a program adds to a store.
 package struct StoreExtensions: Sendable {
   /// The program's own merge policies, by the names that saves use.
   ///
@@ -10,15 +10,15 @@ package struct StoreExtensions: Sendable {
   /// The program's functions for transient attributes, by the names in `computed` of a model.
   package var computedValues: [String: ComputedValue] = [:]
 
-  /// Returns the faults of a model that the store cannot find itself, such as those of `spotlight`.
+  /// A function that returns faults of a model that the store cannot find, such as in `spotlight`.
   ///
-  /// The store calls this function with models that have no other faults. It refuses to create or
-  /// migrate a store with a model that has faults.
+  /// The store calls this function only with models that have no other faults. If the function
+  /// returns faults, the store is neither created nor migrated.
   package var modelProblems: @Sendable (Model) -> [ModelProblem] = { _ in [] }
 
   package init() {}
 
-  /// Fails where `modelProblems` returns faults of a model.
+  /// Throws an error if `modelProblems` returns faults of a model.
   ///
   /// - Throws: `modelInvalid`.
   package func check(_ model: Model) throws(StoreError) {

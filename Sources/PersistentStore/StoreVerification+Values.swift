@@ -7,7 +7,8 @@ import StoreLayout
 extension StoreVerification {
   /// Reports values that their attribute does not allow.
   ///
-  /// SQLite finds the values that need a look; where it cannot tell, all values are read.
+  /// SQLite selects the values that may be invalid; if SQL cannot express the condition, all values
+  /// are read.
   mutating func checkValues(
     _ attribute: AttributeDescription,
     of entity: EntityDescription
@@ -41,7 +42,7 @@ extension StoreVerification {
     attribute.type.codec.expectation
   }
 
-  /// Returns the condition of the values that may be wrong.
+  /// Returns the SQL condition of values that may be invalid.
   private func suspicion(of attribute: AttributeDescription) -> String {
     let column = SQLNames.quoted(attribute.name)
     let hasRules =
@@ -49,7 +50,7 @@ extension StoreVerification {
       || attribute.pattern != nil || attribute.minimumLength != nil
       || attribute.maximumLength != nil
     guard !hasRules else { return "\(column) IS NOT NULL" }
-    // The column takes every integer; a date beyond the year 9999 has no text.
+    // The column stores every integer, but a date outside of this range has no text.
     if case .date = attribute.type.codec.wireForm {
       return "\(column) NOT BETWEEN \(DateText.range.lowerBound) AND \(DateText.range.upperBound)"
     }
@@ -63,7 +64,7 @@ extension StoreVerification {
     }
   }
 
-  /// Returns whether a stored value is one that the type would store.
+  /// Returns whether a stored value is a valid value of its type.
   private func isOfType(
     _ value: AttributeValue,
     _ type: AttributeType,
@@ -75,7 +76,7 @@ extension StoreVerification {
     {
       return false
     }
-    // What cannot be written as JSON, such as a date beyond the year 9999, cannot be read again.
+    // A value without a JSON form, such as a date after the year 9999, does not decode to itself.
     return type.codec.decode(WireValue.json(value)) == value
   }
 
@@ -83,7 +84,7 @@ extension StoreVerification {
 
   /// Reports objects of one entity family that share unique values.
   ///
-  /// A table's own indexes compare the objects of one entity only.
+  /// An index covers one table, so it compares the objects of one entity only.
   mutating func checkUniqueness(_ entity: EntityDescription) throws {
     guard entity.hasDescendants else { return }
     let parent = entity.familyPosition.ancestors.dropLast().last.map { model.entity($0) }

@@ -19,25 +19,25 @@ package struct StoreVerification {
   ///
   /// - Parameters:
   ///   - snapshot: The snapshot.
-  ///   - work: What stops the verification, and receives its progress.
+  ///   - work: The interruption of the verification, and the receiver of its progress.
   package init(_ snapshot: StoreSnapshot, _ work: LongWork = LongWork()) {
     self.snapshot = snapshot
     self.work = work
   }
 
   var model: Model { snapshot.model }
-  /// What stops the verification, and receives its progress.
+  /// The interruption of the verification, and the receiver of its progress.
   private let work: LongWork
   var interruption: Interruption { work.interruption }
 
   /// Runs all checks.
   ///
   /// - Returns: `{token, checked, problems, foreign?}`: the position, the number of objects, the
-  ///   problems, and what other programs added to the schema.
-  /// - Throws: `SQLiteError` where the file cannot be read.
+  ///   problems, and the additions of other programs to the schema.
+  /// - Throws: `SQLiteError` if the file cannot be read.
   /// - Complexity: Linear in the store and its log.
   package mutating func run() throws -> JSONValue {
-    // The file, the log, each entity, and what concerns several.
+    // The steps are the file, the log, each entity, and the checks of several entities together.
     let stepCount = model.concreteEntities.count + 3
     try checkFile()
     try checkSchema()
@@ -133,15 +133,16 @@ package struct StoreVerification {
   private mutating func checkFile() throws {
     let rows = try snapshot.statement("PRAGMA integrity_check(100)")
     defer { rows.reset() }
-    // SQLite checks whole tables in one call.
+    // SQLite checks a whole table in one call, and does not call the progress handler meanwhile.
     while try snapshot.interruptingCalls({ try rows.step() }) {
       let text = rows.text(0)
       if text != "ok" { add("file", text) }
     }
   }
 
-  /// Compares the schema with the one of the model: another program may have changed it while this
-  /// process has the store open.
+  /// Compares the schema with the model's schema.
+  ///
+  /// Another program may have changed the schema while this process has the store open.
   private mutating func checkSchema() throws {
     let rows = try snapshot.statement(SchemaComparison.Part.query)
     defer { rows.reset() }
@@ -269,7 +270,7 @@ package struct StoreVerification {
 
   // MARK: The log against the rows
 
-  /// The problems of one entity's objects with the log, as far as they are reported.
+  /// The contradictions between one entity's objects and the log, up to the reported maximum.
   private struct HistoryProblems {
     private(set) var list: [(object: Int64, what: String, message: String)] = []
 
@@ -278,9 +279,9 @@ package struct StoreVerification {
     }
   }
 
-  /// Compares an entity's objects with what the log says of them, both in the order of the objects.
+  /// Compares an entity's objects with their logged states, both in the order of the objects.
   private mutating func checkHistory(_ entity: EntityDescription, _ audit: LogAudit) throws {
-    // A log from which nothing was removed has the insert of each object.
+    // Only a log from which nothing was removed must have the insert of each object.
     let isWhole = try snapshot.oldest().number == 0
     var (wrong, gaps, missing) = (HistoryProblems(), HistoryProblems(), HistoryProblems())
     func check(_ object: Int64, _ version: Int64, _ state: LogAudit.State) {

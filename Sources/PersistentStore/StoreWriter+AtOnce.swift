@@ -5,28 +5,27 @@ import SQLite
 /// Small saves that the caller's thread performs while the writer's queue is idle, with the same
 /// code as the queue.
 extension StoreWriter {
-  /// The maximum number of changes of such a save.
+  /// The maximum number of changes in such a save.
   static let changesAtOnceMax = 8
-  /// The maximum number of bytes of their values.
+  /// The maximum size of the names and values in such a save, in bytes.
   static let bytesAtOnceMax = 4096
   /// The maximum number of bytes of a value that the save reads or writes.
   private static let valueBytesMax = StoreReader.loopValueBytesMax
 
   /// Performs a save unless it may take long.
   ///
-  /// It waits for no other process, seals no changes, and leaves the pages of the write-ahead log
-  /// to the queue. Only after a checkpoint of another process does SQLite wait for an fsync.
+  /// This method waits for no other process, seals no changes, and leaves checkpoints to the queue.
+  /// SQLite waits for an fsync only after a checkpoint of another process.
   ///
   /// - Parameters:
   ///   - request: The save, for which `SaveRequest.isSmall` is true.
   ///   - instructionsMax: The maximum number of SQLite's instructions.
-  /// - Returns: The outcome; nil for a save that the queue has to perform, of which nothing is
-  ///   stored.
+  /// - Returns: The outcome; nil if nothing was stored and the queue has to perform the save.
   func saveAtOnce(
     _ request: SaveRequest,
     instructionsMax: Int
   ) -> Result<SaveOutcome, StoreError>? {
-    // A match with a pattern may take long.
+    // Matching a value with a pattern may take long.
     guard !writeAheadLog.isSlowNext,
       patterned.isEmpty || !request.entities.contains(where: patterned.contains)
     else { return nil }
@@ -87,7 +86,7 @@ extension SaveRequest {
     return true
   }
 
-  /// Returns about the size of a value in bytes; nil for a list or an object.
+  /// Returns the approximate size of a value, in bytes; nil for a list or an object.
   private static func size(of value: JSONValue) -> Int? {
     switch value {
     case .string(let text): text.utf8.count

@@ -6,7 +6,7 @@ import SQLite
 
 /// Followers of the log, and the removal of old history.
 extension StoreWriter {
-  /// Runs a transaction that is not a commit: it has no log entry, and a power failure may undo it.
+  /// Runs a transaction that adds no commit to the log; a power failure may undo the transaction.
   private func note<Answer>(_ body: (SQLiteConnection) throws -> Answer) throws -> Answer {
     try opened.check()
     return try queue.use { db in
@@ -78,7 +78,7 @@ extension StoreWriter {
     try note { db in try FollowerTable(db).remove(name) }
   }
 
-  /// Records the position that the subscriptions of a service need; nil ends its lease.
+  /// Records the position that a service's subscriptions need; nil ends the service's lease.
   func lease(_ name: String, through number: Int64?) throws {
     try note { db in
       guard let number else { return try SubscriptionLeases(db).remove(name) }
@@ -88,7 +88,7 @@ extension StoreWriter {
     }
   }
 
-  /// Removes some of the history before a commit, never after the position of an active follower.
+  /// Removes a part of the history before a commit, but no history that a follower or lease needs.
   ///
   /// - Returns: The number of commits removed; nil when nothing is left to remove.
   func purgeStep(to number: Int64, silence: Int64, ownLease: String) throws -> Int? {
@@ -111,9 +111,10 @@ extension StoreWriter {
 
   /// Reclaims unused disk space.
   ///
-  /// Where a reader needs the log, the store's file shrinks when that reader has ended.
+  /// If a reader needs the log, the store's file shrinks only after that reader has ended.
   ///
-  /// - Parameter work: What stops it, until the new pages are written.
+  /// - Parameter work: The interruption, which can stop the compaction until the new pages are
+  ///   written.
   /// - Throws: `storeFull` when the disk has less free space than the store takes; `storeBusy`;
   ///   `Interrupted`.
   func compact(_ work: LongWork) throws {
@@ -123,7 +124,7 @@ extension StoreWriter {
       try db.progress.stopping(by: work.interruption) {
         try db.interruptingCalls { try db.execute("VACUUM") }
       }
-      // All saves would wait for the reader too.
+      // This does not wait for readers, because all saves would wait too.
       if try emptyLog(db) { writeAheadLog.wasEmptied() }
     }
   }

@@ -2,12 +2,12 @@ import SQLite
 
 /// The write-ahead log, which the writer empties.
 extension StoreWriter {
-  /// Moves the pages of the write-ahead log into the store's file, unless another connection is in
-  /// the way.
+  /// Moves the pages of the write-ahead log into the store's file, unless another connection
+  /// prevents this.
   ///
-  /// A checkpoint that waits for a reader keeps other processes from writing meanwhile. The log of
-  /// files that were replaced stays, because it may have the only copy of some commits. Of a log
-  /// that was removed, the open file has the only copy.
+  /// This method does not wait for readers, because other processes could not write meanwhile. If
+  /// files were replaced, the log stays, because it may have the only copy of some commits. If only
+  /// the log was removed, its pages are moved, because the open file is their only copy.
   func close() throws {
     try queue.use { db in
       try db.keepLog(true)
@@ -16,8 +16,8 @@ extension StoreWriter {
     }
   }
 
-  /// Fails where a file of the store was removed or replaced, or another program has changed its
-  /// log.
+  /// Throws an error if a file of the store was removed or replaced, or if another program changed
+  /// the log.
   ///
   /// - Throws: `StoreError`; `SQLiteError`.
   func checkFiles() throws {
@@ -27,18 +27,18 @@ extension StoreWriter {
         try db.begin(.immediate)
         try db.rollback()
       } catch let error as SQLiteError where error.code == .busy {
-        // Another process writes, which checks the log if it is one of Cordial's.
+        // Another process is writing; a process of Cordial checks the log itself.
       }
     }
   }
 
-  /// Empties the write-ahead log, unless another connection is in the way.
+  /// Empties the write-ahead log, and returns whether no other connection prevented this.
   func emptyLog(_ db: SQLiteConnection) throws -> Bool {
     try opened.check()
     return try db.withoutWaiting { try db.emptyLog() }
   }
 
-  /// Empties a large write-ahead log, unless another connection is in the way.
+  /// Empties a large write-ahead log, unless another connection prevents this.
   ///
   /// - Returns: Whether the log is still large.
   func shrinkLog() -> Bool {
@@ -47,7 +47,7 @@ extension StoreWriter {
       let isEmpty = try queue.use { db in try emptyLog(db) }
       if isEmpty { writeAheadLog.wasEmptied() }
     } catch {
-      // The log stays. The next attempt may succeed, or the next save says what is wrong.
+      // The log stays. The next attempt may succeed, or the next save reports the error.
     }
     return writeAheadLog.isLarge
   }

@@ -10,7 +10,7 @@ import StoreLayout
 ///
 /// A save that fails does not affect the other saves of its group.
 ///
-/// `WriterQueue` confines it to its queue.
+/// `WriterQueue` confines the writer to its queue.
 final class StoreWriter {
   let queue: SQLiteQueue
   let facts: StoreFile.Facts
@@ -25,12 +25,12 @@ final class StoreWriter {
   private let undoLog: UndoLog
   private let tables: StoreTables
   private let statements: Statements
-  /// The names of the entities that have attributes with patterns, or descendants with some.
+  /// The names of the entities that have, or whose descendants have, an attribute with a pattern.
   let patterned: Set<String>
   /// The head after this writer's last commit; another head means that another process wrote.
   private var known: HistoryHead?
   private var isDurable = true
-  /// The number of groups that still get a savepoint for each save, after a save of a group failed.
+  /// The number of further groups that get a savepoint for each save, because a save has failed.
   private var savepointGroups = 0
   private static let savepointGroupsMax = 16
   let writeAheadLog: WriteAheadLog
@@ -118,7 +118,8 @@ final class StoreWriter {
       try db.transaction(.immediate) {
         let (head, _) = try sealedHead()
         try history.derived.refreshTexts()
-        // Subscriptions that sort or compare texts do not resume from a position before the commit.
+        // This commit keeps subscriptions that sort or compare texts from resuming at an earlier
+        // position.
         if try former != nil || log.head().lastLogged > head.lastChange {
           let stamp = CommitStamp(
             time: environment.now(),
@@ -155,8 +156,8 @@ final class StoreWriter {
   private static func concernsWholeStore(_ error: any Error) -> Bool {
     if (error as? StoreError)?.code == .storeCorrupt { return true }
     guard let error = error as? SQLiteError else { return false }
-    // A damaged page concerns the saves that read it. On a full disk, the small saves of a group
-    // may succeed where its large ones fail.
+    // A damaged page affects only the saves that read it. On a full disk, small saves of a group
+    // may succeed although large saves fail.
     return [.busy, .readOnly, .notADatabase, .cannotOpen].contains(error.code)
   }
 
@@ -182,14 +183,14 @@ final class StoreWriter {
   ///
   /// - Parameters:
   ///   - requests: The saves.
-  ///   - failsTogether: Whether one save that fails makes all saves fail, unless changes had to be
-  ///     sealed first.
-  ///   - instructionsMax: The maximum number of SQLite's instructions of a transaction that may not
-  ///     seal changes of an external client; nil for any other transaction.
+  ///   - failsTogether: Whether the failure of one save makes all saves fail, unless changes had to
+  ///     be sealed first.
+  ///   - instructionsMax: The maximum number of SQLite's instructions; nil for no limit. A
+  ///     transaction with a limit must not seal changes of an external client.
   ///   - db: The writer's connection.
   /// - Returns: One outcome for each save.
-  /// - Throws: `UnsealedChanges` when there are some that must not be sealed; the errors that make
-  ///   all saves fail. Nothing is stored then.
+  /// - Throws: `UnsealedChanges` if changes have to be sealed in a transaction with a limit; errors
+  ///   that make all saves fail. Nothing is stored then.
   func commit(
     _ requests: [SaveRequest],
     failsTogether: Bool,
@@ -204,7 +205,7 @@ final class StoreWriter {
       try statements.rollback.run()
       throw error
     }
-    // SQLite may interrupt a statement that begins or ends a transaction after it has done so.
+    // BEGIN and COMMIT run without the limit: SQLite could interrupt them after their effect.
     if let instructionsMax { db.progress.limit(instructionsMax: instructionsMax) }
     defer { db.progress.liftLimit() }
     do {
@@ -218,7 +219,7 @@ final class StoreWriter {
         )
       }
       db.progress.liftLimit()
-      // The transaction may have taken long.
+      // The files may have changed during a long transaction.
       try opened.check()
       try db.checkLog()
       try statements.commit.run()
@@ -290,7 +291,7 @@ final class StoreWriter {
         SaveOutcome(token: token(head), result: outcome.result, dryRun: nil)
       )
     } catch {
-      // SQLite rolled the whole transaction back, so that the group cannot continue.
+      // If SQLite rolled back the whole transaction, the group cannot continue.
       guard db.isInTransaction, !failsWholeTransaction else { throw error }
       if let error = error as? SQLiteError, Self.concernsWholeStore(error) { throw error }
       try statements.rollbackToSavepoint.run()
@@ -315,8 +316,7 @@ final class StoreWriter {
       bulk: bulk
     )
     if let revert = request.revert {
-      // Rows that an external client left invalid, such as dangling link rows, may become valid
-      // again.
+      // A revert may make rows of an external client valid again, such as dangling link rows.
       return try pipeline.revert(revert, request, undoLog, head) {
         try history.derived.refresh(after: head.lastChange, isForeign: true)
       }
@@ -326,7 +326,7 @@ final class StoreWriter {
     }
   }
 
-  /// Returns whether an updated object differs from before; a derived value may have changed back.
+  /// Returns whether an update really changed an object; derived values may have changed back.
   private func differs(_ change: HistoryChange) throws -> Bool {
     let entity = tables.layout.entity(change.key)
     guard change.properties.allSatisfy(entity.entity.isDerived), !change.properties.isEmpty else {
@@ -385,9 +385,9 @@ final class StoreWriter {
     return outcome
   }
 
-  /// Returns the head without unsealed changes after it, and whether changes had to be sealed.
+  /// Seals changes after the newest commit; returns the head, and whether there were such changes.
   ///
-  /// - Throws: `UnsealedChanges` when there are some that must not be sealed; `SQLiteError`.
+  /// - Throws: `UnsealedChanges` if changes have to be sealed and `seals` is false; `SQLiteError`.
   private func sealedHead(seals: Bool = true) throws -> (HistoryHead, sealed: Bool) {
     var head = try log.head()
     if head != known { tables.invalidate() }
@@ -472,7 +472,7 @@ final class StoreWriter {
     do {
       try queue.use { db in db.setBusyMax(seconds: seconds) }
     } catch {
-      // The body throws nothing.
+      // The body does not throw.
     }
   }
 

@@ -4,11 +4,11 @@ import Interruptions
 import SQLite
 import Synchronization
 
-/// The time for which a write waits for the lock of another process, from its arrival on.
+/// The time for which a write waits for another process's lock, counted from the write's arrival.
 private struct LockWait: Sendable {
   private let arrival = ContinuousClock.now
 
-  /// A busy connection looks for the lock ten times a second.
+  /// The tolerance, in seconds: a busy connection tries to get the lock ten times a second.
   private static let tolerance = 0.1
 
   /// The seconds that are left, at least 0.
@@ -22,13 +22,14 @@ private struct LockWait: Sendable {
 
 /// The queue of the writer, which processes requests in groups.
 ///
-/// Each source of requests has its own line, which keeps their order. A group takes requests from
-/// the lines in turn, so that thousands of requests of one source do not delay the others. A save
-/// by predicate, which may read for seconds, is a group of its own: no other save waits for two.
+/// Each source has a line, which keeps the order of its requests. A group takes requests from the
+/// lines in turn, so that thousands of requests of one source do not delay other sources. A save by
+/// predicate may read for seconds. It is a group of its own, so that no other save waits for two
+/// such saves.
 final class WriterQueue: Sendable {
   /// The maximum number of requests in a group.
   private static let groupMax = 64
-  /// The maximum number of these requests from one source, while others may still arrive.
+  /// The maximum number of requests of one source in `first`, to leave space for other sources.
   private static let shareMax = 16
 
   /// A save that waits in the queue.
@@ -52,10 +53,10 @@ final class WriterQueue: Sendable {
   private enum Work: Sendable {
     case save(WaitingSave)
     case seal(LockWait, @Sendable (Result<Int64, StoreError>) -> Void)
-    /// Any other work; it is called with nil when the writer is closed.
+    /// Any other work; the closure gets nil if the writer is closed.
     case task(LockWait, @Sendable (StoreWriter?) -> Void)
 
-    /// Whether it evaluates a predicate, which may take long.
+    /// Whether the work evaluates a predicate, which may take long.
     var readsPredicate: Bool {
       guard case .save(let save) = self else { return false }
       return save.request.updateMatching != nil || save.request.deleteMatching != nil
@@ -65,16 +66,16 @@ final class WriterQueue: Sendable {
   private struct State {
     /// The requests that arrived first: at most one group, with a limited share for each source.
     var first: [(source: Int, work: Work)] = []
-    /// The requests after these, by source.
+    /// The requests that arrived after `first`, by source.
     var lines: [Int: Deque<Work>] = [:]
     /// The sources with requests in lines, in the order of their turns.
     var turns: Deque<Int> = []
-    /// The source of the last group, where that was a save by predicate.
+    /// The source of the last group if that group was a save by predicate; otherwise nil.
     var lastReader: Int?
-    /// Whether the queue performs requests, or a caller a save.
+    /// Whether the queue performs requests, or a caller performs a save at once.
     var isRunning = false
     var isClosed = false
-    /// The pause before the next attempt to empty a large log, in seconds; nil without one.
+    /// The pause before the next attempt to empty a large log, in seconds; nil without an attempt.
     var shrinkPause: Int?
     /// The source of the last save.
     var lastSource: Int?
@@ -108,11 +109,11 @@ final class WriterQueue: Sendable {
       lines[source, default: []].append(work)
     }
 
-    /// Returns the next group: the requests that arrived first, then one of each line in turn.
+    /// Returns the next group: the requests that arrived first, then requests of the lines in turn.
     mutating func takeGroup() -> [Work] {
       var group = first.map(\.work)
       first.removeAll(keepingCapacity: true)
-      // Others may have arrived during its save by predicate.
+      // Other sources may have sent requests during the last save by predicate, and come first.
       if let lastReader, turns.first == lastReader { turns.append(turns.removeFirst()) }
       lastReader = nil
       while group.count < WriterQueue.groupMax, let source = turns.popFirst() {
@@ -160,8 +161,7 @@ final class WriterQueue: Sendable {
   /// - Parameters:
   ///   - request: The save.
   ///   - instructionsMax: The maximum number of SQLite's instructions.
-  /// - Returns: The outcome; nil for a save that the queue has to perform, of which nothing is
-  ///   stored.
+  /// - Returns: The outcome; nil if nothing was stored and the queue has to perform the save.
   func saveAtOnce(
     _ request: SaveRequest,
     instructionsMax: Int
@@ -185,7 +185,7 @@ final class WriterQueue: Sendable {
     return outcome
   }
 
-  /// Ends the waiting saves that were stopped.
+  /// Ends the waiting saves whose interruption has stopped them.
   func endStoppedSaves() {
     let stopped = state.withLock { state in
       state.removeSaves { $0.request.interruption?.reason != nil }
@@ -263,12 +263,14 @@ final class WriterQueue: Sendable {
     }
   }
 
-  /// The greatest pause between two attempts to empty a large log, in seconds; the first one is a
-  /// second, and each one is twice as long as the one before it.
+  /// The maximum pause between two attempts to empty a large log, in seconds.
+  ///
+  /// The first pause is one second, and each later pause is twice as long as the previous pause.
   private static let shrinkPauseMax = 64
 
-  /// Schedules an attempt to empty a log that a reader has made large: without another commit,
-  /// nothing else would.
+  /// Schedules an attempt to empty a log that has become large because of a reader.
+  ///
+  /// Until the next commit, nothing else would empty the log.
   private func shrinkLogLater(after pause: Int = 1) {
     guard writer.value.writeAheadLog.isLarge else { return }
     let starts = state.withLock { state in
@@ -284,11 +286,11 @@ final class WriterQueue: Sendable {
     let (pause, isIdle) = state.withLock { state in
       defer { state.shrinkPause = nil }
       let isIdle = !state.isRunning && !state.isClosed
-      // Callers must not wait for this as for a save of another caller.
+      // While `isRunning` is set, `saveAtOnce` returns nil instead of waiting for this attempt.
       if isIdle { state.isRunning = true }
       return (state.shrinkPause ?? 1, isIdle)
     }
-    // The requests that wait are performed first.
+    // If requests are running, `run()` schedules the next attempt after them.
     guard isIdle else { return }
     if writer.value.shrinkLog() { shrinkLogLater(after: min(2 * pause, Self.shrinkPauseMax)) }
     run()
@@ -322,8 +324,8 @@ final class WriterQueue: Sendable {
 
   /// Commits saves together.
   ///
-  /// Where another process holds the lock for too long, only the saves fail whose time is over; the
-  /// others continue to wait.
+  /// If another process holds the lock for too long, only the saves whose time is over fail. The
+  /// other saves continue to wait.
   private func commit(_ saves: inout [WaitingSave]) {
     while let first = saves.first {
       let secondsLeft = saves.reduce(first.wait.secondsLeft) { min($0, $1.wait.secondsLeft) }
@@ -348,24 +350,24 @@ final class WriterQueue: Sendable {
   ///
   /// A write-ahead log that cannot be emptied stays.
   ///
-  /// - Returns: The error of files that other programs have changed.
+  /// - Returns: The error if other programs have changed the files; otherwise nil.
   func close() -> StoreError? {
     state.withLock { $0.isClosed = true }
     return queue.sync {
-      // Requests that arrived during a save at once may not be under way yet.
+      // Requests that arrived during a `saveAtOnce` may not have started yet.
       run()
       do {
         try writer.value.close()
         return nil
       } catch {
         let error = StoreError(any: error)
-        // Otherwise another process uses the store, or the disk is full: the log stays valid.
+        // After any other error, such as a busy store or a full disk, the log stays valid.
         return error.code == .storeCorrupt ? error : nil
       }
     }
   }
 
-  /// Fails where other programs have changed the store's files, after the work that is under way.
+  /// Throws an error if other programs have changed the store's files; waits for running work.
   func checkFiles() throws {
     try queue.sync { try writer.value.checkFiles() }
   }

@@ -3,27 +3,29 @@ import CordialProtocol
 package import JSON
 import ObjectModel
 
-/// A whole store in one file: its model, its objects, and their binary values on own lines.
+/// The archive of a whole store: one file with the model, the objects and their binary values.
 ///
-/// Each line is JSON: `{"archive":1,"model":{…}}` first; the objects as an export writes them, each
-/// after the lines `{"binary":"base64","property":"photo"}` of its binary values; at last
-/// `{"objects":3,"digest":"…"}` with the SHA-256 of all earlier lines.
+/// Each line is JSON:
+/// - The first line is `{"archive":1,"model":{…}}`.
+/// - Each object has the form of an export, and follows the lines of its binary values,
+///   `{"binary":"base64","property":"photo"}`.
+/// - The last line is `{"objects":3,"digest":"…"}`, with the SHA-256 of all earlier lines.
 ///
 /// An archive with the history begins with `{"archive":2,"model":{…}}` and has the whole content of
 /// the store instead of the objects.
 package enum Archive {
-  /// The version of the form with objects alone, and of the form with the history.
+  /// The versions of the two forms: with objects alone, and with the history.
   private static let versions: (objects: Int64, history: Int64) = (1, 2)
 
   /// The maximum length of a line of an archive with the history, in bytes.
   static let contentLineBytesMax = 1 << 30
-  /// The number of bytes by which an archive is known.
+  /// The number of first bytes that identify an archive.
   static let startBytes = 16
 
   /// Returns whether these are the first bytes of an archive.
   static func isStart(_ bytes: [UInt8]) -> Bool { bytes.starts(with: #"{"archive":"#.utf8) }
 
-  /// An archive that is complete.
+  /// The contents of a complete archive.
   package struct Contents {
     /// The model's document.
     package let model: JSONValue
@@ -31,7 +33,7 @@ package enum Archive {
     package let hasHistory: Bool
     /// The file, as `Importer.run` reads it.
     package let lines: any InputFile
-    /// The lines between the first one and the last one.
+    /// The byte range of the lines between the first line and the last line.
     package let range: Range<Int>
 
     /// The content of a store, line by line, from the second line on.
@@ -44,7 +46,7 @@ package enum Archive {
 
   // MARK: Writing
 
-  /// The lines of an archive on their way to its file, with their digest.
+  /// A writer of the lines of an archive, which computes their digest.
   private struct Lines {
     private var digest = ContentDigest.Stream()
     private let write: (String) -> Void
@@ -57,7 +59,7 @@ package enum Archive {
       write(text)
     }
 
-    /// Writes the last line.
+    /// Writes the last line, with the number of objects and the digest.
     func end(_ objects: Int64) {
       write(
         JSONValue.object([
@@ -74,7 +76,7 @@ package enum Archive {
   ///   - model: The model's document.
   ///   - content: Passes each part of the content to its argument, and returns the number of
   ///     objects.
-  ///   - write: Called with each line, without its end.
+  ///   - write: Called with each line, without its line end.
   /// - Throws: The errors of `content`.
   package static func run(
     _ model: JSONValue,
@@ -89,12 +91,12 @@ package enum Archive {
     }
   }
 
-  /// Writes an archive.
+  /// Writes an archive of objects, without the history.
   ///
   /// - Parameters:
   ///   - client: A client of the service.
-  ///   - write: Called with each line, without its end.
-  /// - Throws: `PortingError` if another client writes meanwhile; `ClientError`.
+  ///   - write: Called with each line, without its line end.
+  /// - Throws: `PortingError` if another client writes to the store meanwhile; `ClientError`.
   package static func run(
     from client: ClientConnection,
     _ write: @escaping (String) -> Void
@@ -132,7 +134,7 @@ package enum Archive {
   /// The maximum length of the last line, in bytes.
   private static let lastLineMax = 1024
 
-  /// Returns whether a file begins or ends as an archive does.
+  /// Returns whether a file begins or ends like an archive.
   ///
   /// - Throws: The errors of the file.
   package static func isArchive(_ file: any InputFile) throws -> Bool {
@@ -140,7 +142,7 @@ package enum Archive {
     return try file.bytes(in: lastLine(of: file)).starts(with: #"{"objects":"#.utf8)
   }
 
-  /// Returns the range of the last line that is not empty, or the end of a longer one.
+  /// Returns the range of the last line that is not empty; of a long line, only its end.
   private static func lastLine(of file: any InputFile) throws -> Range<Int> {
     let first = max(0, file.count - lastLineMax)
     let tail = try file.bytes(in: first..<file.count)
@@ -150,10 +152,10 @@ package enum Archive {
     return (first + start)..<(first + end)
   }
 
-  /// Reads an archive once, so that nothing of a damaged one is imported.
+  /// Reads and checks a whole archive, so that an import uses no part of a damaged archive.
   ///
   /// - Parameter file: The file, which must not change until it is imported.
-  /// - Returns: Its contents.
+  /// - Returns: The contents of the archive.
   /// - Throws: `PortingError` for a file that was cut off or changed, or has another version; the
   ///   errors of the file.
   package static func read(_ file: any InputFile) throws -> Contents {
@@ -218,7 +220,7 @@ package enum Archive {
 
   /// Checks the form of all objects, and returns their number.
   ///
-  /// - Throws: `PortingError` for a line that an import refuses by its form; errors of the file.
+  /// - Throws: `PortingError` for a line that is no valid object; the errors of the file.
   private static func countOfObjects(in file: any InputFile) throws -> Int64 {
     var lines = try ObjectLines(file)
     var count: Int64 = 0

@@ -6,12 +6,13 @@ import ObjectModel
 /// Comma-separated values (RFC 4180): the objects of one entity, with their attributes and to-ones.
 ///
 /// A missing value is an empty field, and an empty text is a pair of quotes. The module reads the
-/// format itself, because libraries do not tell the two apart.
+/// format itself, because libraries do not distinguish these two fields.
 enum CommaSeparated {
   /// A field of a record.
   struct Field: Equatable {
     var text: String
-    /// Whether the field has quotes, so that an empty one is a text.
+    /// Whether the field has quotes, because an empty field with quotes is a text, not a missing
+    /// value.
     var isQuoted = false
   }
 
@@ -22,12 +23,12 @@ enum CommaSeparated {
 
   // MARK: Writing
 
-  /// Returns a record with the end of its line.
+  /// Returns a record as a line, including the line end.
   ///
   /// - Parameters:
   ///   - values: The values of the fields.
-  ///   - json: The indices of values of json attributes, whose texts are written as JSON too.
-  ///   - formulas: What is done with texts that a spreadsheet would compute.
+  ///   - json: The indices of the values of json attributes; their texts are written as JSON, too.
+  ///   - formulas: The treatment of texts that a spreadsheet would compute.
   /// - Returns: The record.
   static func record(
     _ values: [JSONValue],
@@ -48,8 +49,8 @@ enum CommaSeparated {
 
   /// Appends a text as a field.
   ///
-  /// A reader looks for bytes. A quote before a combining mark or a joiner ends a field too,
-  /// although it is only a part of a `Character`.
+  /// Readers search for bytes, so the function doubles each quote byte. A combining mark or a
+  /// joiner can follow a quote in one `Character`.
   private static func append(
     _ text: String,
     _ formulas: Exporter.Formulas,
@@ -69,7 +70,7 @@ enum CommaSeparated {
     bytes.append(quote)
   }
 
-  /// Returns whether a spreadsheet takes a text for a formula, and not for a number.
+  /// Returns whether a spreadsheet reads a text as a formula; a number is no formula.
   ///
   /// A formula begins with one of the characters that
   /// https://owasp.org/www-community/attacks/CSV_Injection lists.
@@ -80,7 +81,7 @@ enum CommaSeparated {
 
   // MARK: Values
 
-  /// Returns the value that a field has for an attribute; nil if the attribute has no such value.
+  /// Returns the value of a field for an attribute; nil if the text is no value of the type.
   static func value(_ field: Field, of attribute: AttributeDescription) -> JSONValue? {
     if field.text.isEmpty, !field.isQuoted { return .null }
     let codec = attribute.type.codec
@@ -90,7 +91,7 @@ enum CommaSeparated {
       do {
         return try JSONParser.parse(field.text)
       } catch {
-        // The text is no JSON, and therefore no value of these types.
+        // Values of these types are JSON, and the text is not.
         return nil
       }
     }
@@ -98,11 +99,11 @@ enum CommaSeparated {
 }
 
 extension Exporter {
-  /// What an export does with texts that a spreadsheet would compute, as `=1+1`.
+  /// The treatment of texts that a spreadsheet would compute, such as `=1+1`.
   package enum Formulas: Sendable {
-    /// Nothing: an import reads the same texts.
+    /// The texts stay unchanged, so that an import reads the same texts.
     case unchanged
-    /// It puts an apostrophe before them, so that a spreadsheet shows the texts.
+    /// Each text gets a leading apostrophe, so that a spreadsheet shows the text.
     case quoted
   }
 
@@ -111,11 +112,11 @@ extension Exporter {
   /// A line of names comes first, then a record for each object: its ID, attributes and to-ones.
   ///
   /// - Parameters:
-  ///   - name: The name of the entity, whose descendants' objects are not exported.
+  ///   - name: The name of the entity. Objects of its descendants are not exported.
   ///   - client: A client of the service.
-  ///   - formulas: What is done with texts that a spreadsheet would compute.
-  ///   - write: Called with each record, which has the end of its line.
-  /// - Returns: The names of the to-manys, which the format has no place for.
+  ///   - formulas: The treatment of texts that a spreadsheet would compute.
+  ///   - write: Called with each record, including its line end.
+  /// - Returns: The names of the to-manys, which the format cannot represent.
   /// - Throws: `PortingError` for an unknown entity; `ClientError`.
   package static func runCommaSeparated(
     _ name: String,
@@ -154,14 +155,15 @@ extension Exporter {
 }
 
 extension Importer {
-  /// Writes the lines of JSON for comma-separated values of one entity.
+  /// Converts comma-separated values of one entity to lines of JSON.
   ///
   /// - Parameters:
   ///   - file: The file: a line of names, then a record for each object. A column is `id`, an
   ///     attribute or a to-one.
   ///   - name: The name of the entity.
   ///   - client: A client of the service, whose model has the entity.
-  ///   - write: Called with the bytes of lines for `run`, each at the number of its record's line.
+  ///   - write: Called with bytes of the lines for `run`. Each object has the line number of its
+  ///     record.
   /// - Throws: `PortingError` with the line and the column; `ClientError`; the errors of `write`.
   package static func writeLines(
     commaSeparated file: any InputFile,
@@ -189,7 +191,7 @@ extension Importer {
           "Line \(record.line) has \(record.fields.count) fields, the first line \(header.count)"
         )
       }
-      // A file may have millions of empty lines.
+      // A file may have millions of empty lines, so they are written in portions.
       while line < record.line {
         let count = min(record.line - line, 1 << 16)
         try write([UInt8](repeating: 0x0A, count: count))

@@ -6,7 +6,7 @@ extension CommaSeparated {
 
     /// The position of the reader in a field.
     ///
-    /// A quote at the beginning of a field opens it; the next single quote closes it.
+    /// A quote at the beginning of a field starts quoted text, and the next single quote ends it.
     private enum Position {
       /// In a field without quotes, or at its beginning.
       case unquoted
@@ -17,7 +17,7 @@ extension CommaSeparated {
     }
 
     private static let portionBytes = 1 << 20
-    /// More fields than an entity can have properties.
+    /// The maximum number of fields of a record, more than the properties that an entity can have.
     private static let fieldsMax = 10_000
 
     private let file: any InputFile
@@ -39,7 +39,7 @@ extension CommaSeparated {
       if try file.bytes(in: 0..<min(3, file.count)) == mark { offset = 3 }
     }
 
-    /// Returns the next record that is no empty line; nil at the end.
+    /// Returns the next record and skips empty lines; returns nil at the end.
     ///
     /// - Throws: `PortingError` with the line, for bytes that are not UTF-8, a quote that is not
     ///   closed, a text after a closing quote, a carriage return that ends no line, and a record
@@ -112,7 +112,7 @@ extension CommaSeparated {
       try endField()
     }
 
-    /// Ends a field, which is UTF-8, so that no byte of it becomes another character.
+    /// Ends a field, and refuses bytes that are not UTF-8, because decoding would replace them.
     private mutating func endField() throws {
       do {
         _ = try UTF8Span(validating: field.span)

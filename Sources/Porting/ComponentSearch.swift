@@ -2,15 +2,17 @@ import JSON
 
 /// A search for the strongly connected components of objects that require one another.
 ///
-/// It is the algorithm of Tarjan, with its own stack.
+/// The search is Tarjan's algorithm with an explicit stack instead of recursion.
 struct ComponentSearch {
-  /// What the search needs next, or has found.
+  /// The next step of the search: an object to enter, or a component.
   enum Next {
-    /// The last object of the path requires an object that the search has not seen. The caller
-    /// enters it unless it is known.
+    /// The last object of the path requires an object that the search has not seen.
+    ///
+    /// The caller enters this object unless it is known.
     case object(String)
-    /// The IDs and the ranges of objects that all require one another. What they require was found
-    /// before them, or is known.
+    /// The IDs and the ranges of objects that all require one another.
+    ///
+    /// The search has already found all other objects that they require, or these are known.
     case component([String], [Waiting])
   }
 
@@ -27,7 +29,7 @@ struct ComponentSearch {
   private var steps: [Step] = []
   /// The objects that are in no component yet, in the order in which they were entered.
   private var open: [(id: String, range: Waiting)] = []
-  /// The numbers of the open objects, by the bytes of their IDs; nil for those of a component.
+  /// The numbers of the entered objects, by the bytes of their IDs; nil inside a component.
   private var numbers: [[UInt8]: Int?] = [:]
 
   init(_ id: String, _ range: Waiting) {
@@ -40,14 +42,14 @@ struct ComponentSearch {
   /// The number of objects that were entered and are in no component yet.
   var openCount: Int { open.count }
 
-  /// Goes on at an object that the current one requires.
+  /// Continues the search at an object that the current object requires.
   mutating func enter(_ id: String, _ range: Waiting) {
     numbers[Array(id.utf8)] = .some(open.count)
     steps.append(Step(id: id, number: open.count, range: range, lowest: open.count))
     open.append((id, range))
   }
 
-  /// Returns what the search needs or finds next; nil at the end.
+  /// Returns the next step of the search; nil at the end.
   ///
   /// - Complexity: O(1), amortized.
   mutating func nextTarget() -> Next? {

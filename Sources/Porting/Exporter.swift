@@ -5,13 +5,13 @@ import ObjectModel
 
 /// An export of objects with their references, in the form that import reads.
 package enum Exporter {
-  /// The number of objects in one fetch.
+  /// The maximum number of objects in one fetch.
   private static let portion = 1000
 
   /// Exports the objects of entities.
   ///
   /// - Parameters:
-  ///   - entities: The names of the entities; none for all.
+  ///   - entities: The names of the entities; an empty list for all entities.
   ///   - client: A client of the service.
   ///   - ofOneCommit: Whether all objects must be of one commit.
   ///   - write: Called with each object.
@@ -48,7 +48,7 @@ package enum Exporter {
     return token
   }
 
-  /// Returns an object whose composites are objects; a fetch of their members returns paths.
+  /// Returns an object with its composites as nested objects; a fetch returns paths instead.
   private static func nested(_ object: JSONValue) -> JSONValue {
     .object(
       (object.members ?? []).map { member in
@@ -58,14 +58,14 @@ package enum Exporter {
     )
   }
 
-  /// Returns the entity that a line names, by itself or in its ID.
+  /// Returns the entity of a line, from its member `entity` or from its ID.
   static func entity(_ line: JSONValue) -> String? {
     line[.entity]?.string ?? line[.id]?.string.flatMap { entity(ofID: $0) }
   }
 
-  /// Returns the entity of an ID, the text before the first slash; nil if that is empty.
+  /// Returns the entity of an ID, the text before the first slash; nil if this text is empty.
   ///
-  /// The text after the slash may be any, so that the slash may be a part of a `Character`.
+  /// The search compares bytes, because the slash may form one `Character` with a mark after it.
   static func entity(ofID id: String) -> String? {
     let end = id.utf8.firstIndex(of: UInt8(ascii: "/")) ?? id.endIndex
     return end == id.startIndex ? nil : String(id[..<end])
@@ -110,8 +110,8 @@ package enum Exporter {
 
   /// Returns whether the export contains a relationship.
   ///
-  /// A to-many whose inverse is a to-one is restored by the to-one, except for its order. If it may
-  /// not be empty, it names the objects that import has to save together with its owner.
+  /// The inverse to-one restores a to-many, except for its order. A to-many that must not be empty
+  /// names the objects that an import saves together with the owner.
   private static func isKept(_ relationship: RelationshipDescription) -> Bool {
     relationship.storage != .inverseColumn || relationship.ordered || relationship.minimumCount > 0
   }

@@ -1,26 +1,25 @@
 import SQLite
 
-/// What an import remembers of the lines that it has read: texts by keys, in a temporary file, so
-/// that the memory does not grow with the lines.
+/// The data that an import keeps about the lines that it has read, as texts by key.
 ///
-/// Keys are equal if their bytes are.
+/// The data is in a temporary file, so that the memory does not grow with the number of lines. Keys
+/// are equal if their bytes are equal.
 final class ImportIndex {
-  /// A table of what an import remembers.
+  /// A table of the index.
   enum Table: Int {
     /// The stored ID of each imported object, by its ID in the file.
     case stored
     /// The objects that wait for objects that they require, by their IDs.
     case waiting
-    /// The ID that a waiting object lacks, directly or because another object lacks it, by the ID
+    /// The unread ID for which a waiting object waits, directly or through other objects, by the ID
     /// of the waiting object.
     case lacking
-    /// The number of the first object that a waiting object requires and that has not been read,
-    /// in its list, by the ID of the waiting object; at first 0.
+    /// The index of the first unread object in the list of objects that a waiting object requires,
+    /// by the ID of the waiting object; initially 0.
     case firstUnread
-    /// The IDs of the waiting objects, by the ID for which each of them waits.
+    /// The IDs of the waiting objects, by the ID of the awaited object.
     case waiters
-    /// The IDs of the objects that are staged and for which others wait, by their positions on a
-    /// stack.
+    /// The IDs of staged objects for which other objects wait, by their positions on a stack.
     case awaited
     /// The references to objects that come later in the file, under one key.
     case deferred
@@ -32,15 +31,15 @@ final class ImportIndex {
 
   /// Creates an empty index.
   ///
-  /// - Throws: `PortingError` where no temporary file can be created.
+  /// - Throws: `PortingError` if no temporary file can be created.
   init() throws { scratch = try Self.reporting { try ScratchTable() } }
 
-  /// Returns the first text of a key; nil without one.
+  /// Returns the first text of a key; nil if the key has no text.
   func first(_ table: Table, _ key: String) throws -> String? {
     try Self.reporting { try scratch.first(table.rawValue, key) }
   }
 
-  /// Adds a text after the others of a key.
+  /// Appends a text to the texts of a key.
   func add(_ table: Table, _ key: String, _ text: String) throws {
     try Self.reporting { try scratch.add(table.rawValue, key, text) }
   }
@@ -52,18 +51,18 @@ final class ImportIndex {
   ///   - key: The key.
   ///   - max: The maximum number of texts.
   /// - Returns: The texts, in the order in which they were added.
-  /// - Throws: `PortingError` where the temporary file cannot be used.
+  /// - Throws: `PortingError` if the temporary file cannot be used.
   func take(_ table: Table, _ key: String, max: Int) throws -> [String] {
     try Self.reporting { try scratch.take(table.rawValue, key, max: max) }
   }
 
-  /// Replaces the texts of a key with one.
+  /// Replaces all texts of a key with one text.
   func set(_ table: Table, _ key: String, _ text: String) throws {
     _ = try take(table, key, max: .max)
     try add(table, key, text)
   }
 
-  /// Returns the keys of a table, at most so many.
+  /// Returns at most `max` keys of a table.
   func keys(_ table: Table, max: Int) throws -> [String] {
     try Self.reporting { try scratch.keys(table.rawValue, max: max) }
   }

@@ -3,7 +3,7 @@
 // Must not know: arguments, terminals, how the client is connected.
 //
 // What always holds:
-// 1. What export writes, import reads: the objects, their values and their references.
+// 1. An import restores what an export wrote: the objects, their values and their references.
 // 2. An error names the line and the number of objects that are imported.
 
 package import Cordial
@@ -12,9 +12,9 @@ import CordialValues
 import JSON
 import ObjectModel
 
-/// Why objects cannot be imported or exported, as one sentence.
+/// A reason why objects cannot be imported or exported.
 package struct PortingError: Error, Sendable {
-  /// One sentence, without the rest of a long name or value of the file.
+  /// One sentence, which is cut if names or values of the file make it too long.
   package let message: String
 
   private static let lengthMax = 1000
@@ -25,7 +25,7 @@ package struct PortingError: Error, Sendable {
   }
 }
 
-/// The relationships of a model, by entity and property.
+/// The kinds of the relationships of a model, by entity and property.
 private struct References {
   /// The kind of a relationship.
   enum Kind: String {
@@ -56,33 +56,33 @@ private struct References {
 
 /// The result of an import.
 package struct ImportSummary: Sendable {
-  /// The number of objects that were saved.
+  /// The number of saved objects.
   package let imported: Int
   /// The number of referenced IDs that are not in the file; the references to them were left out.
   package let unknownCount: Int
-  /// Some of these IDs.
+  /// Some of the referenced IDs that are not in the file.
   package let unknown: Set<String>
 }
 
-/// An import of objects: it turns lines into saves, and maps the IDs of the file to stored IDs.
+/// An import, which turns lines into saves and maps the IDs of the file to stored IDs.
 package struct Importer {
   private typealias Kind = References.Kind
 
-  /// A reference to objects that were not read yet.
+  /// A reference to objects that have not been read yet.
   private struct Deferred {
-    /// The ID of the object: a temporary one until its save is answered.
+    /// The ID of the object with the reference; a temporary ID until its save is answered.
     var object: String
     let property: String
     let kind: Kind
-    /// The IDs of the file.
+    /// The IDs of the referenced objects in the file.
     let targets: [String]
   }
 
-  /// The number of unknown IDs that a summary has.
+  /// The maximum number of unknown IDs in a summary.
   private static let unknownMax = 100
 
   private let client: ClientConnection
-  /// The only entity of the file, nil if the file may have objects of all.
+  /// The only entity of the file; nil if the file may have objects of all entities.
   private let entity: String?
   private let references: References
   private var required: RequiredReferences
@@ -94,7 +94,7 @@ package struct Importer {
   private var insertBytes = 0
   /// The temporary ID of each pending insert, by the bytes of its ID in the file.
   ///
-  /// As texts, `é` and `e` with an accent would be equal.
+  /// Compared as texts, `é` and `e` with an accent would be equal.
   private var pending: [[UInt8]: String] = [:]
   /// The deferred references of the pending inserts.
   private var deferred: [Deferred] = []
@@ -108,11 +108,11 @@ package struct Importer {
   ///   - file: Lines of JSON, one object `{"id", "values"}` on each, or an archive. The objects
   ///     reference one another by the IDs of the file, in any order.
   ///   - client: A client of the service.
-  ///   - entity: The only entity of the file, nil if the file may have objects of all. If it is
-  ///     given, references to objects of other entities name objects of the store.
+  ///   - entity: The only entity of the file; nil if the file may have objects of all entities.
+  ///     With an entity, references to objects of other entities name objects of the store.
   ///   - batch: The number of objects in one save.
-  ///   - progress: Called after each save with the number of objects that were saved.
-  /// - Returns: What was imported.
+  ///   - progress: Called after each save with the number of saved objects.
+  /// - Returns: A summary of the import.
   /// - Throws: `PortingError` with the line and the number of imported objects; `ClientError`; the
   ///   errors of the file.
   package static func run(
@@ -158,7 +158,7 @@ package struct Importer {
       let last = objects.last?.line
       let (client, save) = (client, pendingSave)
       async let answer = client.call(save)
-      // The next lines are read while these are saved. Their errors are reported after the save.
+      // The next lines are read during the save. Their errors are reported after the save.
       let following = Result { try lines.next(batch) }
       do {
         try record(try await answer)
@@ -171,9 +171,10 @@ package struct Importer {
     try await link()
   }
 
-  /// Whether the pending inserts are too long, or too many, for others to follow.
+  /// Whether the pending inserts are so long, or so many, that they must be saved now.
   ///
-  /// Those of one portion of the file are not; the objects that they release may be.
+  /// The inserts from one portion of the file stay below the limits; released objects may exceed
+  /// them.
   private var isFull: Bool {
     insertBytes > 2 * ObjectLines.portionBytesMax || inserts.count >= 2 * batch
   }
@@ -204,7 +205,7 @@ package struct Importer {
     )
   }
 
-  /// Saves the objects that require objects outside the file, which the store may refuse.
+  /// Saves the objects that require objects outside the file; the store may refuse them.
   private mutating func saveRest() async throws {
     let rest = try addingCount(Result { try required.rest() })
     guard !rest.isEmpty else { return }
@@ -254,7 +255,7 @@ package struct Importer {
     try stage(released)
   }
 
-  /// Stages the objects that wait for staged ones, up to the size of a save.
+  /// Stages objects that wait for staged objects, up to the size of a save.
   private mutating func stageReleased() throws {
     let (only, index) = (self.entity, self.index)
     while inserts.count < batch, !isFull {
@@ -266,7 +267,7 @@ package struct Importer {
     }
   }
 
-  /// Returns why an object cannot have an ID of the file, nil if it can.
+  /// Returns the objection to an ID that an object of an earlier line has; nil for a new ID.
   private func objection(to id: String?) throws -> String? {
     guard let id, try pending[Array(id.utf8)] != nil || index.first(.stored, id) != nil else {
       return nil
@@ -304,7 +305,7 @@ package struct Importer {
 
   /// Returns whether a reference names an object that is saved, or is in the next save.
   ///
-  /// It is static, as a method would read all of `self` while `required` changes.
+  /// The function is static, because a method would read all of `self` while `required` changes.
   private static func isKnown(
     _ target: String,
     _ pending: [[UInt8]: String],
@@ -319,21 +320,21 @@ package struct Importer {
   ///
   /// - Parameters:
   ///   - target: The ID of the reference.
-  ///   - only: The only entity of the file, nil if the file may have objects of all.
+  ///   - only: The only entity of the file; nil if the file may have objects of all entities.
   /// - Returns: Whether the object is outside the file.
   private static func isStored(_ target: String, only: String?) -> Bool {
-    // The text after the slash may be any, so that the slash may be a part of a `Character`.
+    // Compares bytes, because the slash may form one `Character` with a mark after it.
     only.map { !target.utf8.starts(with: "\($0)/".utf8) } ?? false
   }
 
-  /// Returns the known part of a reference; the rest is deferred to the end.
+  /// Returns the known targets of a reference, and defers its unknown targets to the end.
   private mutating func resolve(
     _ member: JSONMember,
     _ kind: Kind,
     _ object: String
   ) throws -> JSONValue? {
     guard Self.isReference(member.value, kind) else {
-      // The save reports the value.
+      // The service reports the invalid value when it refuses the save.
       return member.value
     }
     let targets =
@@ -374,7 +375,7 @@ package struct Importer {
     return value.array.map { $0.allSatisfy { $0.string != nil } } ?? false
   }
 
-  /// Records the stored IDs of the objects of a save.
+  /// Records the stored IDs and the deferred references of the objects of a save.
   private mutating func record(_ saved: SaveCall.Result) throws {
     let ids = Dictionary(
       saved.ids.map { ($0.name, $0.value.string ?? "") },
@@ -447,7 +448,7 @@ package struct Importer {
     }
   }
 
-  /// Returns the value of a deferred reference; nil where no referenced object is in the file.
+  /// Returns the value of a deferred reference; nil if no referenced object is in the file.
   private mutating func value(_ kind: Kind, of targets: ArraySlice<String>) throws -> JSONValue? {
     var found: [JSONValue] = []
     for target in targets {

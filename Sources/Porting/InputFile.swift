@@ -9,7 +9,7 @@ package protocol InputFile {
   ///
   /// - Parameter range: A range within the file.
   /// - Returns: The bytes.
-  /// - Throws: An error where the file cannot be read.
+  /// - Throws: An error if the file cannot be read.
   func bytes(in range: Range<Int>) throws -> [UInt8]
 }
 
@@ -20,11 +20,11 @@ extension Array: InputFile where Element == UInt8 {
 
 /// The lines of a file, which is read in portions.
 package struct InputLines {
-  /// A line without its end.
+  /// A line without its line end.
   package struct Line {
     /// The number of the line, from 1.
     package let number: Int
-    /// The offset of its first byte in the file.
+    /// The offset of the line's first byte in the file.
     package let offset: Int
     package let bytes: [UInt8]
   }
@@ -93,9 +93,9 @@ package struct InputLines {
   }
 }
 
-/// The lengths of the lines that are copied to a file before they are read.
+/// A check of the length of lines that are copied to a file before they are read.
 ///
-/// An input without an end, such as `/dev/zero`, would fill the disk.
+/// Without this check, an endless input such as `/dev/zero` would fill the disk.
 package struct CopiedLines {
   private var start: [UInt8] = []
   private var number = 1
@@ -105,8 +105,8 @@ package struct CopiedLines {
 
   /// Adds the next bytes.
   ///
-  /// - Parameter bytes: The bytes after those of the last call.
-  /// - Throws: `PortingError` for a line that is longer than one of its kind of file may be.
+  /// - Parameter bytes: The bytes that follow the bytes of the last call.
+  /// - Throws: `PortingError` for a line longer than the maximum for this kind of file.
   package mutating func add(_ bytes: ArraySlice<UInt8>) throws {
     start += bytes.prefix(Archive.startBytes - start.count)
     let lengthMax =

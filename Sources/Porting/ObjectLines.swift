@@ -1,7 +1,7 @@
 import CordialProtocol
 import JSON
 
-/// The objects of a file, one on each line, or those of an archive.
+/// The objects of an archive, or of a file with one object on each line.
 ///
 /// In an archive, lines with binary values precede the line of their object.
 struct ObjectLines {
@@ -15,11 +15,11 @@ struct ObjectLines {
 
     var id: String? { object[.id]?.string }
 
-    /// Why the line is not an object to import, as the rest of a sentence; nil if it is one.
+    /// The reason why the line cannot be imported, as the rest of a sentence; nil for a valid line.
     var objection: String? {
       guard let members = object.members else { return "is not an object" }
       if let unknown = members.first(where: { !$0.isOne(of: .id, .entity, .values, .version) }) {
-        // A fetch returns the version, too, which an import ignores.
+        // A fetch also returns the version, and an import ignores it.
         return "has the unknown member \(unknown.name); known members are id, entity and values"
       }
       if let values = object[.values], !values.isNull, values.members == nil {
@@ -29,7 +29,7 @@ struct ObjectLines {
     }
   }
 
-  /// The length of the lines of one portion, in bytes: their values take some times as much.
+  /// The length of lines after which a portion ends, in bytes; parsed values take a multiple of it.
   static let portionBytesMax = 4 << 20
 
   private var lines: InputLines
@@ -53,7 +53,7 @@ struct ObjectLines {
   ///   - range: The bytes of the object in the file.
   ///   - line: The number of its line.
   /// - Returns: The object.
-  /// - Throws: `PortingError` where the file has changed; the errors of the file.
+  /// - Throws: `PortingError` if the file has changed; the errors of the file.
   static func object(
     of file: any InputFile,
     in range: Range<Int>,
@@ -83,7 +83,7 @@ struct ObjectLines {
       } catch {
         throw PortingError("Line \(line.number): \(error.message)")
       }
-      // Without them a portion may have no object, which would be the end.
+      // A long first line must not end a portion without an object, because that means the end.
       if isArchive, Self.isFrame(object) { continue }
       bytes += line.bytes.count
       let start = first ?? line.offset
@@ -94,7 +94,7 @@ struct ObjectLines {
         }
         values.append(JSONMember(property, value))
         first = start
-        // An object is not cut off from its values.
+        // A portion must not end between the values of an object and the object itself.
         bytes = min(bytes, Self.portionBytesMax - 1)
         continue
       }

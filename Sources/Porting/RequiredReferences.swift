@@ -4,24 +4,26 @@ import ObjectModel
 
 /// The objects of a file that wait until all objects that they require have been read.
 ///
-/// Objects that require one another, in whatever circle, are released together, so that one save
-/// stores them. The index has the waiting objects, by their byte ranges in the file.
+/// Objects that require one another in a cycle are released together, so that one save stores them.
+/// The index holds the waiting objects as byte ranges of the file.
 struct RequiredReferences {
   /// The maximum number of objects that one save must store together, and of waiting objects that
-  /// one object requires, directly or not, while none of them can be released.
+  /// one object requires, directly or indirectly, before any of them can be released.
   private static let groupMax = 100_000
-  /// The maximum length of these objects in the file, in bytes: a save is one message, with the
-  /// objects that are pending.
+  /// The maximum length of these objects in the file, in bytes.
+  ///
+  /// One message must have room for these objects and for the pending objects.
   private static let groupBytesMax = InputLines.lineBytesMax / 4 * 3
-  /// The number of required objects from which a parsed object is kept, as it may be needed again
-  /// for each of them.
+  /// The number of required objects from which a parsed object stays in memory.
+  ///
+  /// Each required object may need the parsed object again.
   private static let longListMin = 100
 
   /// The required relationships by entity, in the order of the model.
   private let required: [String: [String]]
   private let file: any InputFile
   private let index: ImportIndex
-  /// Whether an object has waited.
+  /// Whether any object has waited so far.
   private var hasWaiting = false
   /// The number of IDs in the table `awaited`, a stack.
   private var awaitedCount = 0
@@ -46,11 +48,11 @@ struct RequiredReferences {
   /// - Parameters:
   ///   - object: The object.
   ///   - entity: The name of its entity.
-  ///   - max: The number of objects after which the others are left for `nextReleased`.
+  ///   - max: The number of objects after which the rest is left for `nextReleased`.
   ///   - isKnown: Returns whether an object of the file is saved, or is in the next save.
   /// - Returns: The objects that can be saved now, together.
-  /// - Throws: `PortingError` for an ID that another waiting object has, and for too many objects
-  ///   that require one another; the errors of the index.
+  /// - Throws: `PortingError` if another waiting object has the same ID, and if too many objects
+  ///   require one another; the errors of the index.
   mutating func add(
     _ object: ObjectLines.Object,
     of entity: String,
@@ -78,16 +80,16 @@ struct RequiredReferences {
     awaitedCount += 1
   }
 
-  /// Returns the next objects that can be saved together, because what they wait for is staged.
+  /// Returns the next objects that can be saved together, because their awaited objects are staged.
   ///
-  /// The objects that wait for the object which was staged last come first, so that the objects of
-  /// a long chain are released one after the other.
+  /// Objects that wait for the last staged object come first, so that the objects of a long chain
+  /// are released one after the other.
   ///
   /// - Parameters:
-  ///   - max: The number of objects after which the others are left for the next call.
+  ///   - max: The number of objects after which the rest is left for the next call.
   ///   - isKnown: Returns whether an object of the file is saved, or is in the next save.
-  /// - Returns: The objects; nil where no more objects can be released.
-  /// - Throws: As `add`.
+  /// - Returns: The objects; nil if no more objects can be released.
+  /// - Throws: The errors of `add`.
   mutating func nextReleased(
     max: Int,
     isKnown: (String) throws -> Bool
@@ -104,17 +106,17 @@ struct RequiredReferences {
     return nil
   }
 
-  /// Releases what an object requires, and then the object itself, if all of that has been read.
+  /// Releases an object after the objects that it requires, if all of these have been read.
   ///
-  /// It searches the strongly connected components of the waiting objects, as Tarjan does, which
-  /// finds each of them after those that it requires.
+  /// Tarjan's algorithm finds each strongly connected component of waiting objects after the
+  /// components that it requires.
   ///
   /// - Parameters:
-  ///   - id: The ID of a waiting object that no table of waiters has.
-  ///   - max: The number of objects after which the others are left to wait.
+  ///   - id: The ID of a waiting object that is not in the table `waiters`.
+  ///   - max: The number of objects after which the rest is left to wait.
   ///   - isKnown: Returns whether an object of the file is saved, or is in the next save.
-  /// - Returns: The objects that can be saved now, together; none where the object has to wait.
-  /// - Throws: As `add`.
+  /// - Returns: The objects that can be saved now, together; none if the object has to wait.
+  /// - Throws: The errors of `add`.
   private mutating func release(
     _ id: String,
     max: Int,
@@ -130,7 +132,7 @@ struct RequiredReferences {
         bytes += ranges.reduce(0) { $0 + $1.count }
         released += try remove(ids, ranges)
         guard released.count >= max || bytes >= ObjectLines.portionBytesMax else { continue }
-        // Each object of the path waits for the next one, so that no path is followed twice.
+        // Each object of the path waits for the next object, so that no search repeats the path.
         for (waiter, awaited) in zip(search.path, search.path.dropFirst() + ids.prefix(1)) {
           try index.add(.waiters, awaited, waiter)
         }
@@ -138,7 +140,7 @@ struct RequiredReferences {
       case .object(let target):
         if try isKnown(target) { continue }
         if let lacked = try unread(target, isKnown) {
-          // Each object of the path requires it, so that no later search follows the path again.
+          // Each object of the path lacks the unread object, so that no search repeats the path.
           for requiring in search.path.dropFirst() { try index.set(.lacking, requiring, lacked) }
           try wait(id, for: lacked)
           return released
@@ -174,15 +176,16 @@ struct RequiredReferences {
     )
   }
 
-  /// Returns the ID of an object that has not been read, and without which an object cannot be
-  /// released; nil where a search has to find it.
+  /// Returns the ID of an unread object that prevents the release of an object.
+  ///
+  /// Returns nil if only a search can find such an object.
   private mutating func unread(
     _ id: String,
     _ isKnown: (String) throws -> Bool
   ) throws -> String? {
     guard let range = try waiting(id) else { return id }
     if let lacked = try lacking(id, isKnown) { return lacked }
-    // What has been read stays read, so that each required object is looked up once.
+    // The scan resumes at the first unread object, so each required object is looked up once.
     let first = try index.first(.firstUnread, id).flatMap { Int($0) } ?? 0
     var number = first
     while number < range.requires.count {
@@ -196,10 +199,11 @@ struct RequiredReferences {
     return range.requires[number]
   }
 
-  /// Returns the ID for which a waiting object waits, where that has not been read yet.
+  /// Returns the ID for which a waiting object waits, if this ID is still unread.
   ///
-  /// What an object lacked may wait itself since. The IDs that follow come later in the file, so
-  /// that they form no circle. All of them get the last one, so that no object is passed often.
+  /// The awaited object may have been read since, and may itself wait. The chain of IDs has no
+  /// cycle, because each next ID comes later in the file. All objects of the chain get its last ID,
+  /// so that later calls skip the chain.
   private func lacking(_ id: String, _ isKnown: (String) throws -> Bool) throws -> String? {
     guard let first = try index.first(.lacking, id) else { return nil }
     var passed = [id]
@@ -215,16 +219,17 @@ struct RequiredReferences {
     return isUnread ? target : nil
   }
 
-  /// Lets an object wait for one that has not been read.
+  /// Lets an object wait for an unread object.
   private func wait(_ id: String, for target: String) throws {
     try index.add(.waiters, target, id)
     try index.set(.lacking, id, target)
   }
 
-  /// Returns the objects that still wait at the end of the file: they require objects that are not
-  /// in it.
+  /// Returns the objects that still wait at the end of the file.
   ///
-  /// - Throws: `PortingError` for too many of them; the errors of the index and of the file.
+  /// These objects require objects that are not in the file.
+  ///
+  /// - Throws: `PortingError` for too many objects; the errors of the index and of the file.
   mutating func rest() throws -> [ObjectLines.Object] {
     let ids = try index.keys(.waiting, max: Self.groupMax + 1)
     let ranges = try ids.compactMap { try index.first(.waiting, $0).flatMap { try Waiting($0) } }

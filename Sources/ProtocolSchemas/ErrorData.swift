@@ -1,8 +1,8 @@
 package import CordialProtocol
 
-/// What an error says beside its code and its sentence.
+/// The details of an error beyond its code and its message.
 extension ErrorName {
-  /// The schema of `data`: the name of the error, a hint for a person, and what it is about.
+  /// The schema of `data`: the name of the error, a hint for a person, and details.
   package var data: Schema {
     let common: [Field] = [
       .required(.code, .choice([rawValue]), "the name of the error"),
@@ -69,7 +69,7 @@ extension ErrorName {
   )
 }
 
-/// The members of problems of one kind.
+/// The members that only some kinds of problems have.
 private enum ProblemFields {
   static let uniqueness: [Field] = [
     .optional(.properties, .array(.string), "the properties whose values are taken"),
@@ -97,7 +97,7 @@ extension Schema {
     )
   )
 
-  /// A difference between what a client knew of an object and what the store has.
+  /// A difference between an object as a client knew it and the stored object.
   fileprivate static let conflict = Schema.named(
     "Conflict",
     .object([
@@ -110,7 +110,7 @@ extension Schema {
     ])
   )
 
-  /// A place in a model, and what is wrong there.
+  /// A problem of a model, with its path in the model.
   fileprivate static let modelProblem = Schema.named(
     "ModelProblem",
     .object([

@@ -1,8 +1,9 @@
 import CordialProtocol
 
 extension MethodName {
-  /// The result of the method's example, as JSON text; nil for a notification and for a method
-  /// that returns a document.
+  /// The result of the method's example, as JSON text.
+  ///
+  /// nil for a notification, and for a method that returns a document.
   var exampleResult: String? {
     switch self {
     case .initialize:

@@ -10,20 +10,20 @@ package final class Method: Sendable {
     case serverToClient
   }
 
-  /// The rule for running a request beside others of its connection.
+  /// The rule for running a request concurrently with other requests of its connection.
   package enum Order: Sendable {
-    /// Runs beside other reads, after the writes before it.
+    /// Runs concurrently with other reads, after all earlier writes.
     case read
-    /// Runs on the writer, which keeps the order, after the reads before it.
+    /// Runs on the writer in the order of the requests, after all earlier reads.
     case write
     /// Runs alone, in the order of the requests.
     case alone
-    /// Starts in its turn without waiting for running requests, because it touches nothing that has
-    /// an order.
+    /// Starts in its turn and does not wait for running requests, because it uses no state whose
+    /// order matters.
     case any
   }
 
-  /// The rules in which a request differs from others.
+  /// The rules that apply only to some requests.
   package struct Traits: OptionSet, Sendable {
     package let rawValue: Int
 
@@ -31,13 +31,13 @@ package final class Method: Sendable {
       self.rawValue = rawValue
     }
 
-    /// The service answers the request while the store has another model than the requested one.
+    /// The service answers the request even if the store's model differs from the requested model.
     package static let needsNoModel = Traits(rawValue: 1 << 0)
     /// A request that names few objects overtakes waiting reads.
     package static let overtakesIfSmall = Traits(rawValue: 1 << 1)
-    /// A request that has a search and a key ends the earlier search of the key.
+    /// A request with a search and a key ends the earlier search with this key.
     package static let endsSearchOfKey = Traits(rawValue: 1 << 2)
-    /// The result is short, so that the service does not count its memory while it writes it.
+    /// The result is short, so the service does not count the memory of the response.
     package static let hasShortResult = Traits(rawValue: 1 << 3)
     /// A mock answers the request with the objects of its script.
     package static let isScripted = Traits(rawValue: 1 << 4)
@@ -52,11 +52,11 @@ package final class Method: Sendable {
   package let direction: Direction
   /// Whether the method has a response.
   package let isRequest: Bool
-  /// The notification and the request that ends it, of a request that begins notifications; nil for
-  /// others.
+  /// The notification that the request starts, and the request that ends it; nil for a method
+  /// without notifications.
   package let subscription: (notification: String, end: String)?
   package let order: Order
-  /// Whether the service limits the time of a request; otherwise only the client does.
+  /// Whether the service limits the time of a request; otherwise only the client limits it.
   package let hasTimeLimit: Bool
   package let traits: Traits
   package let params: [Field]
@@ -64,8 +64,9 @@ package final class Method: Sendable {
   package let result: Schema?
   /// Example params, as the client or the service would send them.
   package let example: JSONValue
-  /// The result of the example, as a service returned it; nil for a notification and for a method
-  /// that returns a document.
+  /// The result of the example, as a service returned it.
+  ///
+  /// nil for a notification, and for a method that returns a document.
   package var exampleResult: JSONValue? {
     guard let text = kind.exampleResult else { return nil }
     do throws(JSONError) {
@@ -75,7 +76,7 @@ package final class Method: Sendable {
     }
   }
 
-  /// The names of the method's own errors, without those that every method has.
+  /// The names of errors specific to the method, without the errors of every method.
   package let errors: [ErrorName]
 
   private init(
@@ -160,7 +161,9 @@ package final class Method: Sendable {
   }
 }
 
-/// A request or a notification with its description; each method has a type that conforms.
+/// A request or a notification with its description.
+///
+/// Each method has a type that conforms to this protocol.
 package protocol DescribedMessage {
   /// The method's row in the table.
   static var method: Method { get }
@@ -168,7 +171,7 @@ package protocol DescribedMessage {
 
 /// A request with its description.
 package protocol DescribedCall: Call, DescribedMessage {
-  /// Checks what the fields of the method do not say.
+  /// Checks the rules that the fields of the method cannot express.
   ///
   /// - Throws: `RPCError` with the code `invalidParams`.
   static func check(_ params: JSONValue) throws(RPCError)
@@ -195,7 +198,7 @@ extension Method {
   /// Every method accepts `timeoutSeconds`, `workDoneToken`, `partialResultToken` and `_meta`.
   ///
   /// - Parameter params: The sent params; null and an empty list count as an empty object.
-  /// - Returns: The params of the method itself, without those that are null.
+  /// - Returns: The params of the method itself, without null params.
   /// - Throws: `RPCError` with the code `invalidParams`.
   package func checked(_ params: JSONValue) throws(RPCError) -> JSONValue {
     var members: [JSONMember]

@@ -6,7 +6,7 @@ package enum MethodTable {
   /// The requests and notifications, in the order of the documentation.
   package static let all = MethodName.allCases.map { messageType(of: $0).method }
 
-  /// Returns the type of a message, which conforms to `DescribedCall` for a request.
+  /// Returns the type of a message; the type of a request conforms to `DescribedCall`.
   package static func messageType(of name: MethodName) -> any DescribedMessage.Type {
     switch name {
     case .initialize: InitializeCall.self
@@ -49,14 +49,14 @@ package enum MethodTable {
     }
   }
 
-  /// No method has a longer name, in bytes.
+  /// The maximum length of a method's name, in bytes.
   private static let nameBytesMax = 64
 
   private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
-  /// Returns the method that a client may call by this name, nil when there is none.
+  /// Returns the method with this name that a client may call; nil if there is no such method.
   package static func method(named name: String) -> Method? {
-    // A dictionary's key is normalized, which takes long for a long one.
+    // A dictionary normalizes its keys, which takes long for a long name.
     guard name.utf8.count <= nameBytesMax, let method = byName[name],
       method.direction == .clientToServer
     else { return nil }

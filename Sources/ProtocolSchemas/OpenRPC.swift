@@ -3,7 +3,7 @@ package import JSON
 
 /// The protocol as an OpenRPC document, generated from the method table.
 package enum OpenRPC {
-  /// The version of this protocol, incremented when something is added.
+  /// The version of the protocol, incremented with each addition.
   package static let protocolVersion = 1
 
   /// The OpenRPC document.
@@ -32,7 +32,7 @@ package enum OpenRPC {
     ],
   ]
 
-  /// The schemas with names, by name.
+  /// The named schemas, by name.
   private static var schemas: JSONValue {
     var known: [String: JSONValue] = [:]
     let used =

@@ -1,11 +1,11 @@
-// ProtocolSchemas: the contract for machines. Each method or notification has a file. The checks
-// and the OpenRPC document are generated from the method table.
+// ProtocolSchemas: the contract in machine-readable form. Each method or notification has a file.
+// The method table is the source of the checks and of the OpenRPC document.
 //
 // Must not know: storage, sockets, clients.
 //
 // What always holds:
-// 1. The declaration of a method's params is what the service checks and what it publishes.
-// 2. An unknown param is refused, because a request without it would be another request.
+// 1. The service checks and publishes the same declaration of a method's params.
+// 2. The service refuses an unknown param, because the request without it means something else.
 // 3. Every row of the table has an example that satisfies the row's own schema.
 
 package import CordialProtocol
@@ -26,14 +26,14 @@ package indirect enum Schema: Sendable {
   case object([Field])
   case nullable(Schema)
   case either([Schema])
-  /// A schema with a name, which the document has once.
+  /// A schema with a name; the document contains the schema once.
   case named(String, Schema)
 
   /// A wrapped ID, like `Package/p17`.
   package static let wrappedID = Schema.named("WrappedID", .string)
   /// The text of a token.
   package static let token = Schema.named("Token", .string)
-  /// An integer from 0 to 2^53 - 1, which every client can hold.
+  /// An integer from 0 to 2^53 - 1, the range that every client can represent.
   package static let count = Schema.named("Count", .integer(0...9_007_199_254_740_991))
 }
 
@@ -55,7 +55,7 @@ package struct Field: Sendable {
 
 /// A violation of a schema: its path in the value, and the reason.
 ///
-/// The path is built from the inside out, so that a valid value costs no text.
+/// The path grows from the innermost value outward, so that a valid value needs no text.
 package struct Mismatch: Sendable {
   private var path = ""
   private let reason: String
@@ -178,7 +178,7 @@ extension Schema {
     }
   }
 
-  /// The schemas with names inside this one, each after those that it contains.
+  /// The named schemas inside this schema; each follows the named schemas that it contains.
   var named: [(name: String, schema: Schema)] {
     switch self {
     case .any, .string, .boolean, .number, .integer, .choice: []
@@ -189,7 +189,7 @@ extension Schema {
     }
   }
 
-  /// This schema as JSON Schema (draft 7), with references to those that have names.
+  /// This schema as JSON Schema (draft 7); named schemas become references.
   package var json: JSONValue {
     switch self {
     case .any: return [:]
@@ -231,7 +231,7 @@ extension Field {
   /// The schema of the member with its summary.
   fileprivate var described: JSONValue {
     let summary = JSONMember("description", .string(self.summary))
-    // A reference stands alone: validators ignore the members beside it.
+    // Validators ignore members next to a reference, so `allOf` contains the reference.
     if case .named = schema { return .object([JSONMember("allOf", [schema.json]), summary]) }
     return .object((schema.json.members ?? []) + [summary])
   }

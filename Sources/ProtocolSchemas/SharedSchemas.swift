@@ -3,7 +3,7 @@ import JSON
 
 /// Schemas that several methods share.
 extension Schema {
-  /// An object as responses contain it.
+  /// An object in the form of responses.
   static let storedObject = Schema.named(
     "StoredObject",
     .object([
@@ -30,7 +30,7 @@ extension Schema {
     ])
   )
 
-  /// The values of a predicate's `%@` and `%K`, or of its `$names`.
+  /// The values for `%@` and `%K`, or for `$names`, in a predicate.
   static let arguments = Schema.named("Arguments", .either([.array(.any), .map(.any)]))
 
   /// A section of a sorted result.
@@ -43,10 +43,10 @@ extension Schema {
     ])
   )
 
-  /// Why an object of a list of IDs is null.
+  /// The reason why an object of a list of IDs is null.
   static let missing = Schema.map(.choice(["deleted", "unknown"]))
 
-  /// An error, as a response and the end of a subscription have it.
+  /// An error in a response, or at the end of a subscription.
   static let error = Schema.named(
     "Error",
     .object([
@@ -57,7 +57,7 @@ extension Schema {
   )
 }
 
-/// The params of a fetch, which `observe` accepts too.
+/// The params of a fetch; `observe` accepts the same params.
 enum FetchFields {
   static let all: [Field] = [
     .optional(.ids, .array(.wrappedID), "the objects to return, in this order"),

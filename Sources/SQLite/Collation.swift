@@ -1,6 +1,6 @@
 import CSQLite
 
-/// An order of texts that SQL names, registered through SQLite's C interface.
+/// A named order of texts for SQL, registered through SQLite's C interface.
 package final class Collation {
   private let compare: (String, String) -> Int32
   private let progress: ProgressHandler
@@ -44,7 +44,7 @@ package final class Collation {
       }
     )
     guard code == SQLITE_OK else {
-      // SQLite releases the context of a collation that it has accepted.
+      // SQLite releases the context only after it has accepted the collation.
       unsafe kept.release()
       return try connection.check(code)
     }

@@ -1,9 +1,9 @@
 import CSQLite
 
-/// A statement as SQLite has compiled it, which ends with its last user.
+/// A compiled statement, which SQLite frees after its last user.
 @safe final class CompiledStatement {
   let handle: OpaquePointer
-  /// SQLite asks the handler while the statement runs, which may be after the end of `connection`.
+  /// The handler that SQLite calls while the statement runs, even after `connection` is freed.
   private let progress: ProgressHandler
 
   /// Compiles a statement.
@@ -11,15 +11,15 @@ import CSQLite
   /// - Parameters:
   ///   - connection: The statement's connection.
   ///   - sql: One SQL statement.
-  ///   - isPersistent: Whether the statement is kept for long, so that SQLite uses none of the few
-  ///     places that it has for short-lived memory.
+  ///   - isPersistent: Whether the statement is kept for long, so that SQLite does not use its
+  ///     limited lookaside memory for the statement.
   /// - Throws: `SQLiteError` when SQLite rejects the SQL.
   init(_ connection: SQLiteConnection, _ sql: String, isPersistent: Bool) throws {
     let flags = isPersistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
     var compiled: OpaquePointer?
     var usedCount = 0
     let code = unsafe sql.withCString { text in
-      // SQLite copies a text whose count leaves out the NUL at its end.
+      // If the count includes the final NUL, SQLite does not copy the text.
       let count = Int32(clamping: sql.utf8.count + 1)
       var rest: UnsafePointer<CChar>?
       let code = unsafe sqlite3_prepare_v3(connection.handle, text, count, flags, &compiled, &rest)
@@ -32,7 +32,7 @@ import CSQLite
     }
     unsafe handle = compiled
     progress = connection.progress
-    // What follows the first statement would be ignored.
+    // SQLite would ignore the text after the first statement.
     guard sql.utf8.dropFirst(usedCount).allSatisfy({ " \n;".utf8.contains($0) }) else {
       throw SQLiteError(.error, "The SQL has several statements", sql: sql)
     }

@@ -25,13 +25,13 @@ package struct FileIdentity: Equatable, Sendable {
     return (FileIdentity(facts), Int(facts.st_size))
   }
 
-  /// Whether a folder in a path does not let this process look for the file, so that it may exist.
+  /// Returns whether a folder in the path denies access, so that the file may still exist.
   static func isHidden(_ path: String) -> Bool {
     var facts = stat()
     return unsafe stat(path, &facts) != 0 && errno == EACCES
   }
 
-  /// Returns a path without symbolic links; the same path where there is no file.
+  /// Returns a path without symbolic links; the same path if there is no file.
   static func resolved(_ path: String) -> String {
     guard let real = unsafe realpath(path, nil) else { return path }
     defer { unsafe free(real) }

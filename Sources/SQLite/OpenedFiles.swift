@@ -4,24 +4,25 @@ import Synchronization
 /// The files of an open database: the file, its write-ahead log, and the file by which connections
 /// share the log.
 ///
-/// SQLite accepts writes to files that were removed or replaced: what a connection then writes is
-/// lost, or destroys what another one has written. A change that was found once is reported from
-/// then on, because another process may have written meanwhile.
+/// SQLite writes even to files that were removed or replaced. Such writes are lost, or destroy the
+/// writes of another connection. After a change was found, every check reports it, because another
+/// process may have written meanwhile.
 package final class OpenedFiles: Sendable {
   private let path: String
-  /// The path of the database's file without symbolic links, beside which SQLite has the others.
+  /// The path of the database's file without symbolic links; SQLite keeps the other files beside
+  /// it.
   private let resolved: String
   private let database: FileIdentity?
-  /// Nil where the database has no write-ahead log.
+  /// The write-ahead log, nil if the database has none.
   private let log: FileIdentity?
-  /// Nil where no connection shares the log.
+  /// The shared file, nil if no connection shares the log.
   private let shared: FileIdentity?
-  /// Whether this process can write to the shared file, and so keeps others from shortening it.
+  /// Whether this process can write to the shared file, and thereby prevents its shortening.
   private let holdsShared: Bool
-  /// The greatest size of the shared file that was seen.
+  /// The greatest size of the shared file so far.
   ///
-  /// Only the first connection to a database makes the file shorter, and those that can write to
-  /// the file know of each other.
+  /// Only the first connection to a database shortens the file. Connections that can write to the
+  /// file detect each other.
   private let sharedBytes: Atomic<Int>
   private let lostSharing = Atomic(false)
   private let foundChange = Atomic(false)
@@ -31,13 +32,13 @@ package final class OpenedFiles: Sendable {
   /// The path of the file by which connections share the log.
   package var sharedPath: String { resolved + "-shm" }
 
-  /// The size of a part of the shared file in bytes; a shared log has at least one.
+  /// The size of one part of the shared file, in bytes; the file has at least one part.
   private static let sharedPartBytes = 32768
 
-  /// Remembers the files of a database whose connection has read from it.
+  /// Records the identities of a database's files, after its connection has read from the database.
   ///
-  /// Before, another process that closes the database may still remove the log. Afterwards no
-  /// process does so that keeps SQLite's locks.
+  /// Before this read, another process that closes the database may remove the log. After the read,
+  /// no process that respects SQLite's locks removes the log.
   ///
   /// - Parameter path: The path of the database's file.
   package init(_ path: String) {
@@ -52,13 +53,13 @@ package final class OpenedFiles: Sendable {
 
   /// Whether the path still refers to the database that was opened.
   ///
-  /// A symbolic link in its place does not, although it refers to the same file: SQLite has another
-  /// log beside that one.
+  /// A symbolic link in place of the file counts as a change, even if the link refers to the same
+  /// file: SQLite would use another log, beside the target of the link.
   package var isCurrent: Bool {
     FileIdentity(path) == database && FileIdentity.entry(at: resolved)?.identity == database
   }
 
-  /// Whether the database has lost its first page, which each one in the log's mode has.
+  /// Whether the database has lost its first page, which every database with a log has.
   private var isEmptied: Bool {
     guard let bytes = FileIdentity.entry(at: resolved)?.bytes else { return false }
     return bytes < Self.pageBytesMin
@@ -66,12 +67,12 @@ package final class OpenedFiles: Sendable {
 
   private static let pageBytesMin = 512
 
-  /// Whether the connection shares its log with every other one to the database.
+  /// Whether the connection shares its log with all other connections to the database.
   ///
-  /// It still does where the shared file was removed and no other connection was opened since.
+  /// The value stays true if the shared file was removed and no connection was opened since.
   package var sharesLog: Bool {
     guard !lostSharing.load(ordering: .relaxed) else { return false }
-    // The file may grow after this.
+    // The greatest size is read before the size of the file, because the file may grow in between.
     let most = sharedBytes.load(ordering: .acquiring)
     guard let shared, let file = FileIdentity.entry(at: sharedPath) else { return true }
     guard file.identity == shared, !holdsShared || file.bytes >= most else {
@@ -82,8 +83,8 @@ package final class OpenedFiles: Sendable {
     return true
   }
 
-  /// The path of a file that was removed or replaced, of an emptied database or a shortened shared
-  /// file; nil where a write is safe.
+  /// The path of the first file that was removed, replaced, emptied or shortened; nil if a write is
+  /// safe.
   package var changedPath: String? {
     if foundChange.load(ordering: .relaxed) { return changed.withLock { $0 } }
     guard isCurrent, !isEmptied else { return found(path) }
@@ -96,15 +97,16 @@ package final class OpenedFiles: Sendable {
     return nil
   }
 
-  /// Whether the log alone was removed, and no other one is in its place: no other process has
-  /// opened the database since, and the open log has the only copy of some commits.
+  /// Whether the only change is that the log was removed, without a new log in its place.
+  ///
+  /// No other process has then opened the database since, and only the open log has some commits.
   package var lacksOnlyLog: Bool {
     isCurrent && !isEmptied && log != nil && FileIdentity.entry(at: logPath) == nil
       && FileIdentity.entry(at: sharedPath)?.identity == shared && changedPath == logPath
   }
 
   private func found(_ path: String) -> String {
-    // A folder that this process may not enter now says nothing about the files in it.
+    // If this process may not enter the folder now, the files in it may be unchanged.
     if FileIdentity.isHidden(path) { return path }
     changed.withLock { if $0 == nil { $0 = path } }
     foundChange.store(true, ordering: .relaxed)

@@ -3,19 +3,19 @@ import CSQLite
 /// A statement of one connection that is stepped through SQLite's C interface.
 ///
 /// Only its connection's thread uses a statement. Every use ends with `reset()`, best in a `defer`:
-/// a statement that is left before its last row keeps a read transaction open.
+/// a statement that is not reset before its last row keeps a read transaction open.
 @safe package final class PreparedStatement {
   /// The compiled statement, which keeps the handle alive.
   private let statement: CompiledStatement
   @usableFromInline let handle: OpaquePointer
   private let sql: String
-  /// SQLite's codes of the parameters whose values could not be bound, and which are null instead.
+  /// SQLite's error codes for the parameters that could not be bound and are null instead.
   ///
-  /// A step fails while there are any, so that no null is stored in place of a value.
+  /// While there are codes, each step fails, so that no statement stores null in place of a value.
   private var bindFailures: [Int32: Int32] = [:]
   /// Whether `bindFailures` has codes.
   @usableFromInline private(set) var hasBindFailure = false
-  /// The length from which a text or a blob is unbound by `reset()`, in bytes.
+  /// The minimum length of a text or blob that `reset()` unbinds, in bytes.
   private static let longArgumentMin = 1 << 12
   /// Whether SQLite keeps a copy of a long text or blob as an argument.
   @usableFromInline private(set) var hasLongArgument = false
@@ -32,13 +32,13 @@ import CSQLite
     self.sql = sql
   }
 
-  /// Creates a user of the statement that a connection keeps compiled for some SQL.
+  /// Creates a user of the statement that a connection keeps compiled for an SQL text.
   ///
-  /// All users of the SQL share its arguments and its row. Each user binds all arguments, steps and
-  /// resets the statement before another one does.
+  /// All users of the SQL share its arguments and its current row. Each user binds all arguments,
+  /// steps and resets the statement before the next user does.
   ///
   /// - Parameters:
-  ///   - sql: One SQL statement, of few different ones: the connection keeps all of them.
+  ///   - sql: One of few SQL statements, because the connection keeps all of them.
   ///   - connection: The statement's connection.
   /// - Throws: `SQLiteError` when SQLite rejects the SQL.
   package init(kept sql: String, _ connection: SQLiteConnection) throws {
@@ -128,8 +128,8 @@ import CSQLite
   /// Steps to the next row.
   ///
   /// - Returns: Whether there is a row; false after the last row.
-  /// - Throws: `SQLiteError` with SQLite's code, also that of an argument that was not bound: the
-  ///   statement does not run then.
+  /// - Throws: `SQLiteError` with SQLite's code. If an argument could not be bound, the statement
+  ///   does not run, and the error has the code of that failure.
   @inlinable
   package func step() throws -> Bool {
     guard !hasBindFailure else { throw bindFailure() }
@@ -177,7 +177,7 @@ import CSQLite
     if hasLongArgument { clearArguments() }
   }
 
-  /// Unbinds the arguments, of which SQLite keeps copies until other values are bound.
+  /// Unbinds the arguments, so that SQLite frees its copies of them.
   @usableFromInline
   package func clearArguments() {
     unsafe sqlite3_clear_bindings(handle)

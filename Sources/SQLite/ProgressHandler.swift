@@ -1,31 +1,32 @@
 import CSQLite
 package import Interruptions
 
-/// What decides, between SQLite's instructions, whether a connection's statements may continue.
+/// The handler that decides, between SQLite's instructions, whether a connection's statements
+/// continue.
 ///
-/// A statement that may not continue fails with the code `interrupted`. Where that statement
-/// writes, SQLite rolls the transaction back.
+/// A stopped statement fails with the code `interrupted`. If the statement writes, SQLite rolls
+/// back its transaction.
 ///
-/// The properties are used by the thread that uses the connection, which its queue lends to one
-/// thread at a time.
+/// Only the thread that uses the connection accesses the properties. The queue lends the connection
+/// to one thread at a time.
 package final class ProgressHandler: @unchecked Sendable {
   /// The number of instructions of SQLite's virtual machine between two checks: some microseconds.
   private static let instructionsPerCheck: Int32 = 1000
 
-  /// What stops the statements and the functions that they call; nil for nothing.
+  /// The interruption that can stop the statements and their functions, nil if there is none.
   package private(set) var interruption: Interruption?
-  /// Called between instructions; it may wait.
+  /// The closure that is called between instructions; it may wait.
   package var whenChecked: (() -> Void)?
-  /// Whether nothing stops statements at the moment.
+  /// Whether statements currently cannot be stopped.
   private var isSuspended = false
-  /// Whether a comparison was not made because the work had to end.
+  /// Whether a collation skipped a comparison because the work had to end.
   private var hasSkippedComparison = false
-  /// The checks that the limit of instructions leaves; nil without a limit.
+  /// The number of checks before the limit of instructions is reached, nil without a limit.
   private var checksLeft: Int?
 
   init() {}
 
-  /// Has SQLite ask the handler, which must live as long as the connection.
+  /// Registers the handler with SQLite; the handler must live as long as the connection.
   func install(on connection: SQLiteConnection) {
     unsafe sqlite3_progress_handler(
       connection.handle,
@@ -48,43 +49,44 @@ package final class ProgressHandler: @unchecked Sendable {
     return isStopped
   }
 
-  /// Whether the work on the connection has to end.
+  /// Whether the work on the connection must end.
   ///
-  /// A long loop inside one call of a function looks at this.
+  /// A long loop inside one call of an SQL function checks this property.
   package var isStopped: Bool { effective?.reason != nil }
 
-  /// What stops the statements at the moment; nil where nothing does, as inside `withoutStopping`.
+  /// The interruption that can stop statements now; nil if there is none, as inside
+  /// `withoutStopping`.
   package var effective: Interruption? { isSuspended ? nil : interruption }
 
-  /// Throws where the work on the connection has to end, also inside `withoutStopping`.
+  /// Throws an error if the work on the connection must end, even inside `withoutStopping`.
   ///
   /// - Throws: `Interrupted`.
   package func check() throws { try interruption?.check() }
 
-  /// Ends the statement that calls a function, where the work on the connection has to end.
+  /// Throws an error that ends the calling statement if the work on the connection must end.
   ///
   /// - Throws: `SQLiteError` with the code `interrupted`.
   package func stopStatement() throws {
     if isStopped { throw SQLiteError(.interrupted) }
   }
 
-  /// Returns whether a collation has to end without comparing.
+  /// Returns whether a collation must return without a comparison, and records this.
   ///
-  /// SQLite asks no progress handler while it sorts, and a collation cannot fail. The statement may
-  /// go on with the wrong order to its end, so that `stopping` rejects what the body has read.
+  /// SQLite calls no progress handler while it sorts, and a collation cannot fail. The statement
+  /// may finish with a wrong order, so `stopping` rejects the rows that the body has read.
   func skipsComparison() -> Bool {
     guard isStopped else { return false }
     hasSkippedComparison = true
     return true
   }
 
-  /// Runs a body whose statements an interruption stops.
+  /// Runs a body whose statements an interruption can stop.
   ///
   /// - Parameters:
   ///   - interruption: The interruption; nil for none.
   ///   - body: Uses the connection.
   /// - Returns: The result of the body.
-  /// - Throws: `Interrupted` where the interruption stopped a statement, or had a collation skip a
+  /// - Throws: `Interrupted` if the interruption stopped a statement, or made a collation skip a
   ///   comparison; the errors of the body.
   package func stopping<Result>(
     by interruption: Interruption?,
@@ -102,10 +104,10 @@ package final class ProgressHandler: @unchecked Sendable {
     }
   }
 
-  /// Runs a body whose statements nothing stops, because they write.
+  /// Runs a body whose statements cannot be stopped, because they write.
   ///
-  /// SQLite rolls a transaction back whose writing statement is stopped. The body checks between
-  /// statements.
+  /// If a writing statement is stopped, SQLite rolls back the transaction. The body calls `check()`
+  /// between its statements instead.
   ///
   /// - Parameter body: Uses the connection.
   /// - Returns: The result of the body.
@@ -117,7 +119,7 @@ package final class ProgressHandler: @unchecked Sendable {
     return try body()
   }
 
-  /// Runs a body that nothing stops, and in which `check()` throws nothing.
+  /// Runs a body that cannot be stopped, and in which `check()` does not throw.
   ///
   /// - Parameter body: Uses the connection for a short time.
   /// - Returns: The result of the body.
@@ -131,11 +133,11 @@ package final class ProgressHandler: @unchecked Sendable {
 
   /// Limits the instructions of the connection's statements, until `liftLimit()`.
   ///
-  /// A statement beyond the limit fails even if it has taken effect, so that the limit must not
-  /// include the statements that begin and end a transaction.
+  /// A statement beyond the limit fails even if it has taken effect. The statements that begin and
+  /// end a transaction must therefore run without a limit.
   ///
-  /// - Parameter instructionsMax: The maximum number of instructions of all statements together, to
-  ///   a thousand.
+  /// - Parameter instructionsMax: The maximum number of instructions of all statements together,
+  ///   with a precision of a thousand.
   package func limit(instructionsMax: Int) {
     checksLeft = instructionsMax / Int(Self.instructionsPerCheck)
   }
@@ -147,10 +149,10 @@ package final class ProgressHandler: @unchecked Sendable {
 extension SQLiteConnection {
   /// Limits the length of the values that statements read and write.
   ///
-  /// A statement that meets a longer value fails with the code `tooBig`, before it reads the value.
+  /// If a value is longer, the statement fails with the code `tooBig` before it reads the value.
   ///
   /// - Parameter bytesMax: The maximum length, in bytes.
-  /// - Returns: The limit before.
+  /// - Returns: The previous limit.
   @discardableResult
   package func limitValues(bytesMax: Int) -> Int {
     Int(unsafe sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, Int32(clamping: bytesMax)))
@@ -161,12 +163,12 @@ extension SQLiteConnection {
     unsafe sqlite3_busy_timeout(handle, Int32(seconds * 1000))
   }
 
-  /// Runs a statement of which SQLite executes long parts without asking the progress handler, as a
-  /// check of the file.
+  /// Runs a statement in which SQLite calls the progress handler too rarely, such as a check of the
+  /// file.
   ///
   /// - Parameter body: Runs the statement, which must not write inside a transaction.
   /// - Returns: The result of the body.
-  /// - Throws: `Interrupted`, as soon as the interruption of the connection stops; the errors of
+  /// - Throws: `Interrupted` as soon as the connection's interruption stops the work; the errors of
   ///   the body.
   package func interruptingCalls<Result>(_ body: () throws -> Result) throws -> Result {
     guard let interruption = progress.interruption else { return try body() }

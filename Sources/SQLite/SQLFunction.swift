@@ -40,7 +40,7 @@ import CSQLite
     /// Returns the bytes of an argument; nil for a value that is not a blob.
     package func blob(_ index: Int) -> [UInt8]? {
       guard unsafe sqlite3_value_type(arguments[index]) == SQLITE_BLOB else { return nil }
-      // SQLite returns no address for no bytes.
+      // SQLite returns a null pointer for an empty blob.
       guard let start = unsafe sqlite3_value_blob(arguments[index]) else { return [] }
       let count = unsafe Int(sqlite3_value_bytes(arguments[index]))
       return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
@@ -85,12 +85,12 @@ import CSQLite
       }
     }
 
-    /// Answers with bytes.
+    /// Sets bytes as the result of the call.
     package func answer(_ bytes: ArraySlice<UInt8>) {
       // SQLITE_TRANSIENT: SQLite copies the bytes before it returns.
       let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
       unsafe bytes.withUnsafeBufferPointer { buffer in
-        // The buffer of no bytes may have no address; a null pointer would return null.
+        // An empty buffer may have no address, and a null pointer would return null.
         unsafe buffer.isEmpty
           ? sqlite3_result_zeroblob(context, 0)
           : sqlite3_result_blob64(context, buffer.baseAddress, UInt64(buffer.count), copied)
@@ -144,7 +144,7 @@ import CSQLite
     try add(name, argumentCount, SQLITE_DETERMINISTIC, connection, body)
   }
 
-  /// Adds a function with an effect of its own, which SQLite calls for each row.
+  /// Adds a function with a side effect, which SQLite therefore calls for each row.
   ///
   /// - Throws: As `add(_:argumentCount:to:_:)`.
   package static func addEffect(
@@ -164,12 +164,12 @@ import CSQLite
     _ body: @escaping (Call) throws -> Void
   ) throws {
     let kept = unsafe Unmanaged.passRetained(SQLFunction(connection.progress, body))
-    // SQLite releases the function, even if it rejects it.
+    // SQLite releases the retained object even if it rejects the function.
     let code = unsafe sqlite3_create_function_v2(
       connection.handle,
       name,
       argumentCount,
-      // Triggers, views and other SQL in the file's schema cannot call it.
+      // Triggers, views and other SQL in the file's schema cannot call the function.
       SQLITE_UTF8 | SQLITE_DIRECTONLY | flags,
       kept.toOpaque(),
       { context, _, arguments in

@@ -2,10 +2,10 @@ import CSQLite
 
 /// The write-ahead log of a connection's file, which other programs may change.
 extension SQLiteConnection {
-  /// Fails where the write-ahead log is not as SQLite's connections have written it.
+  /// Checks that no other program has changed the write-ahead log.
   ///
-  /// SQLite itself would copy the pages of such a log into the file. The log is then kept when the
-  /// connection is closed.
+  /// SQLite itself would copy the pages of a changed log into the file. After a failed check,
+  /// closing the connection leaves the log in place.
   ///
   /// - Precondition: A transaction that writes is open.
   /// - Throws: `SQLiteError`, with the code `corrupt` for a log that another program has changed.
@@ -13,7 +13,7 @@ extension SQLiteConnection {
     try unsafe check("database or its write-ahead log") { unsafe sqlite_check_log($0) }
   }
 
-  /// Fails where the connection does not share its log with other connections any more.
+  /// Checks that the connection still shares its log with other connections.
   ///
   /// - Throws: `SQLiteError`, with the code `corrupt` for a shared file that was shortened.
   package func checkSharing() throws {
@@ -36,9 +36,9 @@ extension SQLiteConnection {
     }
   }
 
-  /// Sets whether the write-ahead log stays where it is when the connection is closed.
+  /// Sets whether closing the connection leaves the write-ahead log in place.
   ///
-  /// Otherwise the last connection copies its pages into the file, and removes it.
+  /// Otherwise the last connection copies the pages of the log into the file, and removes the log.
   package func keepLog(_ keeps: Bool) throws {
     try unsafe withHandle { unsafe sqlite_keep_log($0, keeps ? 1 : 0) }
   }
@@ -51,9 +51,10 @@ extension SQLiteConnection {
   /// Moves the pages of the write-ahead log that no reader needs into the database file, and
   /// empties the log.
   ///
-  /// A log that could not be checked, or was changed, stays when the connection is closed.
+  /// If the log was changed or could not be checked, closing the connection leaves the log in
+  /// place.
   ///
-  /// - Returns: Whether the log is empty; false where a reader or a writer needs it.
+  /// - Returns: Whether the log is empty; false if a reader or a writer needs it.
   /// - Throws: `SQLiteError`, as `checkLog`.
   package func emptyLog() throws -> Bool {
     try keepLog(true)
@@ -67,12 +68,13 @@ extension SQLiteConnection {
     return try integer("PRAGMA wal_checkpoint(TRUNCATE)") == 0
   }
 
-  /// Has the process survive that another program shortens a file that SQLite has mapped.
+  /// Installs a handler for SIGBUS, so that the process survives if another program shortens a file
+  /// that SQLite has mapped.
   ///
-  /// The connections that lose pages fail at their next `checkLog` or `checkSharing`. The process's
-  /// action for SIGBUS is replaced.
+  /// The connections that lose pages fail at their next `checkLog` or `checkSharing`. The handler
+  /// replaces the process's action for SIGBUS.
   package static func surviveLostPages() {
-    // It fails for no signal that exists.
+    // The call cannot fail, because SIGBUS is a valid signal.
     _ = sqlite_survive_lost_pages()
   }
 }

@@ -12,12 +12,12 @@ import CSQLite
 ///
 /// `SQLiteQueue` opens and lends it. SQLite closes it after the last of its statements has ended.
 @safe package final class SQLiteConnection {
-  /// SQLite's connection; nil after `close`, when the queue lends the connection no more.
+  /// SQLite's handle; nil after `close`, when the queue no longer lends the connection.
   private(set) var handle: OpaquePointer?
   var isOpen: Bool { unsafe handle != nil }
-  /// Whether the connection uses a write-ahead log together with others.
+  /// Whether the connection shares its write-ahead log with other connections.
   let hasSharedLog: Bool
-  /// What stops the statements of the connection.
+  /// The handler that can stop the statements of the connection.
   package let progress = ProgressHandler()
   /// The statements that the connection keeps compiled, by their SQL.
   private var kept: [String: CompiledStatement] = [:]
@@ -29,14 +29,14 @@ import CSQLite
   ///   - isReadOnly: Whether the connection only reads; otherwise it creates a missing file.
   /// - Throws: `SQLiteError`.
   init(path: String, isReadOnly: Bool) throws {
-    // A connection that is used by one thread at a time needs no lock of SQLite's.
+    // One thread at a time uses a connection, so SQLite needs no mutex for it.
     let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
     let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE
     hasSharedLog = path.hasPrefix("/")
     let code = unsafe sqlite3_open_v2(path, &handle, flags, nil)
     guard code == SQLITE_OK else {
       let error = SQLiteError(code, unsafe String(cString: sqlite3_errmsg(handle)))
-      // SQLite gives a connection also where it could not open the file.
+      // SQLite creates a handle even if it cannot open the file.
       unsafe sqlite3_close_v2(handle)
       unsafe handle = nil
       throw error
@@ -58,7 +58,7 @@ import CSQLite
     unsafe handle = nil
   }
 
-  /// Fails for a result code of SQLite's that is an error, with the message of the connection.
+  /// Throws an error with the connection's message, unless SQLite's result code is `SQLITE_OK`.
   func check(_ code: Int32, sql: String? = nil) throws {
     guard code != SQLITE_OK else { return }
     throw SQLiteError(code, unsafe String(cString: sqlite3_errmsg(handle)), sql: sql)
@@ -71,7 +71,7 @@ import CSQLite
   /// - Parameters:
   ///   - sql: One SQL statement.
   ///   - isKept: Whether the connection keeps the statement for the next caller with the same SQL.
-  /// - Returns: The statement, which is the kept one where there is one.
+  /// - Returns: The kept statement if `isKept` is true and there is one, otherwise a new statement.
   /// - Throws: `SQLiteError` when SQLite rejects the SQL.
   func compiled(_ sql: String, isKept: Bool) throws -> CompiledStatement {
     if isKept, let statement = kept[sql] { return statement }
@@ -171,8 +171,8 @@ import CSQLite
 
   /// Begins a transaction.
   ///
-  /// - Throws: `SQLiteError`, with the code `corrupt` where another program has changed the
-  ///   write-ahead log and the transaction would write; no transaction is open then.
+  /// - Throws: `SQLiteError`; it has the code `corrupt` if another program has changed the
+  ///   write-ahead log and the transaction would write. No transaction is open then.
   package func begin(_ kind: TransactionKind) throws {
     try PreparedStatement(kept: kind == .deferred ? "BEGIN DEFERRED" : "BEGIN IMMEDIATE", self)
       .run()
@@ -235,7 +235,8 @@ import CSQLite
   package enum Durability: String {
     /// After the operating system has written the commit to the disk.
     case full = "FULL"
-    /// Before that: a power failure may lose the newest commits, a crash of the process does not.
+    /// Before the commit is on the disk: a power failure may lose the newest commits, but a crash
+    /// of the process cannot.
     case normal = "NORMAL"
   }
 
@@ -244,8 +245,7 @@ import CSQLite
     try execute("PRAGMA synchronous=\(durability.rawValue)")
   }
 
-  /// Runs a body in which no statement waits for another connection: where one has to, it fails at
-  /// once.
+  /// Runs a body in which a statement fails at once if it would wait for another connection.
   ///
   /// - Parameter body: The work, which must not change how long statements wait.
   /// - Returns: The result of the body.

@@ -17,7 +17,7 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
     package static let inputOutputShortRead = Code(rawValue: SQLITE_IOERR | 2 << 8)
     package static let inputOutputWrite = Code(rawValue: SQLITE_IOERR | 3 << 8)
     package static let inputOutputSharedMemorySize = Code(rawValue: SQLITE_IOERR | 19 << 8)
-    /// The file has a journal that only a connection that writes can undo.
+    /// The file has a rollback journal, which only a writing connection can apply.
     package static let readOnlyRollback = Code(rawValue: SQLITE_READONLY | 3 << 8)
     package static let corrupt = Code(rawValue: SQLITE_CORRUPT)
     package static let notADatabase = Code(rawValue: SQLITE_NOTADB)
@@ -51,8 +51,9 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
 
   /// Whether the database's file is damaged.
   ///
-  /// FTS5 has neither a code nor a message of its own for some damaged tables. Other errors in a
-  /// statement have a message; a column is missing where its name in the schema is damaged.
+  /// For some damaged tables, FTS5 reports only the generic message of `SQLITE_ERROR`. Other errors
+  /// in a statement have specific messages. A column is missing if its name in the schema is
+  /// damaged.
   package var isDamage: Bool {
     switch code {
     case .corrupt, .notADatabase: true
@@ -68,7 +69,9 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
     lacksDescriptors = false
   }
 
-  /// Creates the error of a result code of SQLite's C interface, at once after the failure.
+  /// Creates the error for a result code of SQLite's C interface.
+  ///
+  /// The call must directly follow the failure, because it checks for free file descriptors.
   init(_ code: Int32, _ message: String? = nil, sql: String? = nil) {
     extendedCode = Code(rawValue: code)
     self.message = message
@@ -78,8 +81,8 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
 
   /// Whether the process can open as many files as SQLite needs for a database.
   ///
-  /// They are the database, its log and their shared memory, or a temporary file. SQLite has closed
-  /// those that it could open.
+  /// SQLite needs the database, its log and their shared memory, or a temporary file. After a
+  /// failure, SQLite has closed the files that it could open.
   private static var hasDescriptors: Bool {
     var files: [Int32] = []
     defer { for file in files { _ = close(file) } }

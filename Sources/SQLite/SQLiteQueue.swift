@@ -1,9 +1,10 @@
 import CSQLite
 import Glibc
 
-/// The owner of one connection, which it lends to one caller at a time.
+/// The owner of one connection, which lends the connection to one caller at a time.
 ///
-/// The lock lends the connection, so that the queue may be sent although the connection may not.
+/// The queue is `Sendable` although the connection is not, because callers use the connection under
+/// `lock`.
 package final class SQLiteQueue: @unchecked Sendable {
   /// The way in which a file is opened.
   package struct Options: Sendable {
@@ -23,8 +24,9 @@ package final class SQLiteQueue: @unchecked Sendable {
     package var valueBytesMax = 1_000_000_000
     /// Whether the triggers of the file fire.
     package var firesTriggers = true
-    /// Whether SQL cannot damage the file deliberately; the writer of an index writes to FTS5's
-    /// own tables.
+    /// Whether SQL cannot damage the file deliberately.
+    ///
+    /// The writer of an index disables this, because it writes to FTS5's own tables.
     package var isDefensive = true
     /// The greatest size in bytes that the write-ahead log keeps after its pages are copied into
     /// the file.
@@ -37,15 +39,15 @@ package final class SQLiteQueue: @unchecked Sendable {
 
   private let connection: SQLiteConnection
   private let lock = RecursiveLock()
-  /// What stops the statements of the connection.
+  /// The handler that can stop the statements of the connection.
   package var progress: ProgressHandler { connection.progress }
 
   /// Opens a file.
   ///
-  /// A connection that writes creates a missing file, which only its owner can read and write, and
-  /// sets the file to use a write-ahead log.
-  /// It opens a file that cannot be written only where the log has commits, which a connection that
-  /// only reads could not see.
+  /// A writing connection creates a missing file, which only its owner can read and write, and sets
+  /// the file to use a write-ahead log.
+  /// It opens a file that cannot be written only if the log has commits, because a reading
+  /// connection could not see them.
   ///
   /// - Parameters:
   ///   - path: The file's path, or a `file:` URI.
@@ -64,7 +66,7 @@ package final class SQLiteQueue: @unchecked Sendable {
     )
     try options.prepare(connection)
     try connection.execute("PRAGMA cache_size=-\(options.cacheKiB)")
-    // SQLite reads the file only now, and finds whether it is a database.
+    // This first query makes SQLite read the file and check that the file is a database.
     _ = try connection.integer("SELECT 1 FROM sqlite_schema LIMIT 1")
     guard !options.isReadOnly else { return }
     guard !options.isScratch else {
@@ -79,12 +81,13 @@ package final class SQLiteQueue: @unchecked Sendable {
       throw SQLiteError(.readOnly, "The file cannot be written")
     }
     try connection.set(options.durability)
-    // Otherwise the log stays as long as the longest reader has made it.
+    // Without this limit, the log file keeps the size that it reached during the longest read.
     try connection.execute("PRAGMA journal_size_limit=\(options.logBytesMax)")
   }
 
-  /// Fails where a file of the database is none with content, such as a named pipe: SQLite would
-  /// wait for what another process writes to it.
+  /// Checks that no file of the database is a special file, such as a named pipe.
+  ///
+  /// SQLite would wait until another process writes to the pipe.
   ///
   /// - Parameter path: The path of the database's file, which is no URI.
   /// - Throws: `SQLiteError` with the code `notADatabase`.
@@ -100,8 +103,8 @@ package final class SQLiteQueue: @unchecked Sendable {
 
   /// Creates a missing file for its owner only; SQLite gives the files of the log the same mode.
   ///
-  /// SQLite meets every error again when it opens the file. An existing file is not opened here:
-  /// closing it would release the locks that this process has on it.
+  /// Errors are ignored, because SQLite reports them again when it opens the file. An existing file
+  /// is not opened here, because closing it would release this process's locks on the file.
   private static func createFile(_ path: String) {
     guard path.hasPrefix("/") else { return }
     let file = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -141,8 +144,8 @@ package final class SQLiteQueue: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - target: The connection to the other file, whose content is replaced.
-  ///   - step: Called between some pages, with the number of copied pages and that of all; an error
-  ///     that it throws ends the copy.
+  ///   - step: Called after each group of pages, with the count of copied pages and the count of
+  ///     all pages; an error that it throws ends the copy.
   /// - Throws: `SQLiteError`; the errors of `step`.
   package func backup(
     to target: SQLiteQueue,

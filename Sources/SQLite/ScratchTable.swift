@@ -1,7 +1,7 @@
-/// Texts by keys in a temporary file, for work whose memory must not grow with its input.
+/// A table of texts by key in a temporary file, for work whose memory must not grow with its input.
 ///
-/// SQLite creates the file when the memory of the table is used up, with a name that no other
-/// process knows, and the file ends with the table. One thread at a time uses it.
+/// When the table exceeds its memory, SQLite creates the file, with a name that no other process
+/// knows. The file is deleted with the table. Only one thread at a time uses the table.
 package final class ScratchTable {
   /// The memory of the table, in KiB.
   private static let cacheKiB = 8 << 10
@@ -51,7 +51,7 @@ package final class ScratchTable {
     }
   }
 
-  /// Returns the first text of a key; nil without one.
+  /// Returns the first text of a key, nil if the key has no text.
   package func first(_ kind: Int, _ key: String) throws -> String? {
     try use {
       defer { find.reset() }
@@ -61,7 +61,7 @@ package final class ScratchTable {
     }
   }
 
-  /// Adds a text after the others of a key.
+  /// Adds a text after the existing texts of a key.
   package func add(_ kind: Int, _ key: String, _ text: String) throws {
     try use {
       insert.bind(Int64(kind), at: 1)
@@ -73,7 +73,7 @@ package final class ScratchTable {
     }
   }
 
-  /// Removes and returns the first texts of a key, at most so many.
+  /// Removes and returns the first texts of a key, at most `max`.
   package func take(_ kind: Int, _ key: String, max: Int) throws -> [String] {
     try use {
       defer { list.reset() }
@@ -96,7 +96,7 @@ package final class ScratchTable {
     }
   }
 
-  /// Returns the keys of a kind, at most so many.
+  /// Returns the keys of a kind, at most `max`.
   package func keys(_ kind: Int, max: Int) throws -> [String] {
     try use {
       defer { keys.reset() }

@@ -1,8 +1,9 @@
 import CSQLite
 
-/// Values that one parameter of a statement holds, for the table-valued function `cordial_values`.
+/// A list of values in one parameter of a statement, for the table-valued function
+/// `cordial_values`.
 package struct ValueList: Sendable {
-  /// The values one after another, as `cordial_values` reads them.
+  /// The encoded values, one after another, as `cordial_values` reads them.
   package private(set) var bytes: [UInt8] = []
 
   package init() {}

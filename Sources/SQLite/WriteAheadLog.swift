@@ -1,26 +1,25 @@
 import CSQLite
 
-/// The write-ahead log of a connection that writes: how long it is, and when its pages are copied
-/// into the file.
+/// The observer of a writing connection's log, which measures the log and runs checkpoints.
 ///
-/// The owner keeps it for as long as the connection is open.
+/// The owner keeps the observer for as long as the connection is open.
 package final class WriteAheadLog {
-  /// The number of pages from which a commit copies them, which is SQLite's default.
+  /// The minimum number of pages in the log for a checkpoint after a commit; SQLite's default.
   private static let checkpointPages: Int32 = 1000
 
-  /// Whether commits leave the pages in the log, even if they are many.
+  /// Whether commits run no checkpoint, even if the log has many pages.
   package var postponesCheckpoints = false
-  /// Whether a commit may take long: because it would copy the pages, or because it may write the
-  /// log from its beginning, after an fsync.
+  /// Whether the next commit may be slow, because it may run a checkpoint, or may write the log
+  /// from its beginning, after an fsync.
   package private(set) var isSlowNext = true
 
-  /// Whether the log has more pages than its file keeps, so that the owner empties it when it can.
+  /// Whether the log exceeds the size that its file keeps, so that the owner should empty the log.
   package private(set) var isLarge = false
-  /// The number of pages from which the log is large: 16 MiB of pages of the usual size, as
-  /// `SQLiteQueue.Options.logBytesMax`.
+  /// The number of pages from which the log is large: 16 MiB of pages of the usual size, the same
+  /// as `SQLiteQueue.Options.logBytesMax`.
   private static let largePages: Int32 = 4096
 
-  /// Observes the commits of a connection, instead of SQLite's own checkpoints.
+  /// Starts to observe the commits of a connection, and replaces SQLite's automatic checkpoints.
   package init(_ connection: SQLiteConnection) {
     unsafe sqlite3_wal_hook(
       connection.handle,

@@ -17,18 +17,18 @@ package struct SpotlightError: Error, Sendable, Equatable {
   }
 
   package let code: Code
-  /// One sentence.
+  /// The message, which is one sentence.
   package let message: String
-  /// What to do about it; nil where there is nothing to do but to try again.
+  /// The action that resolves the error; nil if the client can only try again.
   package let advice: Advice?
 
-  /// What a client may do about an error.
+  /// An action with which a client can resolve an error.
   package enum Advice: Sendable {
     /// End the pause of the index.
     case resume
     /// Free disk space.
     case freeSpace
-    /// Find out what the index does.
+    /// Read the status of the index.
     case readStatus
   }
 
@@ -51,7 +51,8 @@ extension SpotlightError {
     "The index was damaged and is being rebuilt"
   )
 
-  /// Reads the index's file, and reports its damage as `damaged`, not as damage of the store.
+  /// Reads the index's file, and reports its damage as `damaged`, so that it does not count as
+  /// damage of the store.
   static func reading<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()
@@ -89,6 +90,7 @@ extension SpotlightError {
 }
 
 extension SQLiteError {
-  /// Whether the index's file is damaged: without its log, it may also be shorter than it was.
+  /// Whether the error reports damage of the index's file, which may also be too short without its
+  /// log.
   var isDamageOfIndex: Bool { isDamage || extendedCode == .inputOutputShortRead }
 }

@@ -164,7 +164,9 @@ package struct DerivedSchema {
     return found
   }
 
-  /// Returns SQL for the value of an owner's row; the members of a new owner may already exist.
+  /// Returns SQL for the derived value of an owner's row, nil if triggers cannot compute the value.
+  ///
+  /// The value includes existing members, because the members of a new owner may already exist.
   package func value(
     _ derived: DerivedExpression,
     of owner: EntityDescription,
@@ -183,7 +185,7 @@ package struct DerivedSchema {
     }
   }
 
-  /// Returns whether an expression is a sum of decimals, for which triggers have no function.
+  /// Returns whether an expression is a sum of decimals, which triggers cannot compute.
   private func isOfDecimals(_ derived: DerivedExpression, of owner: EntityDescription) -> Bool {
     guard case .sum(let name, let summed) = derived, let members = relationship(name, of: owner),
       case .attribute(let attribute)? = model.entity(members.destination).property(named: summed)
@@ -232,7 +234,7 @@ package struct DerivedSchema {
     }
   }
 
-  /// Returns SQL for the amount that one member adds; nil where triggers do not add amounts.
+  /// Returns SQL for the amount that one member adds, nil if triggers do not add amounts.
   private func amount(
     _ derived: DerivedExpression?,
     _ members: RelationshipDescription,
@@ -277,8 +279,8 @@ package struct DerivedSchema {
     }
   }
 
-  /// Returns the statements that update the owners' values for a row of a member's or destination's
-  /// table.
+  /// Returns the statements that update owners' derived values after a change to the row of a
+  /// member or of a to-one's object.
   private func added(
     _ derived: DerivedExpression,
     _ attribute: AttributeDescription,

@@ -118,7 +118,7 @@ package struct LinkTable {
 
   // MARK: Reading
 
-  /// Runs `positionsQuery`.
+  /// Returns the sort positions of an owner's members, from `positionsQuery`.
   ///
   /// - Parameters:
   ///   - owner: The number of the owner.

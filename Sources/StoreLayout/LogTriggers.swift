@@ -101,12 +101,12 @@ package enum LogTriggers {
     ]
   }
 
-  /// The sets of columns in which no two rows of a table are equal.
+  /// Returns the sets of columns whose values are unique among the rows of a table.
   private static func uniqueKeys(_ entity: EntityDescription) -> [[String]] {
     [[SQLNames.object]] + (entity.identity.map { [[$0.name]] } ?? []) + entity.unique
   }
 
-  /// Returns the condition on a stored row under which the new row replaces it.
+  /// Returns the SQL condition that the new row replaces a stored row.
   private static func sameKeys(_ entity: EntityDescription) -> String {
     uniqueKeys(entity).map { columns in
       let same = columns.map { "\(SQLNames.quoted($0)) = NEW.\(SQLNames.quoted($0))" }
@@ -114,7 +114,7 @@ package enum LogTriggers {
     }.joined(separator: " OR ")
   }
 
-  /// Returns the statements that log the rows of a table as deleted.
+  /// Returns the statements that log the rows that satisfy a condition as deleted.
   private static func logDisplaced(
     _ entity: EntityDescription,
     _ order: OrderSchema,
@@ -183,7 +183,8 @@ package enum LogTriggers {
     return pieces.isEmpty ? "''" : pieces.joined(separator: "\n      || ")
   }
 
-  /// Returns SQL for the former value of one column where a condition holds.
+  /// Returns SQL for the former value of a column if a condition is true, otherwise for an empty
+  /// text.
   package static func difference(
     _ column: String,
     of entity: EntityDescription,
@@ -275,7 +276,7 @@ package enum LogTriggers {
     return json(row + SQLNames.quoted(column), type?.codec.storage)
   }
 
-  /// Returns SQL for a value as JSON text, given its storage class; nil for that of a to-one.
+  /// Returns SQL for a value as JSON text; the storage class is nil for a to-one.
   package static func json(_ value: String, _ storage: ColumnStorage?) -> String {
     switch storage {
     case .text: return "json_quote(\(value))"
@@ -284,7 +285,7 @@ package enum LogTriggers {
     case .real:
       return
         "CASE WHEN abs(\(value)) <= 1.7976931348623157e308 THEN quote(\(value)) ELSE 'null' END"
-    // The column of a to-one has a number too.
+    // The column of a to-one stores an object number.
     case .integer, nil: return "coalesce(\(value), 'null')"
     }
   }

@@ -96,9 +96,9 @@ package struct OrderSchema {
     }
   }
 
-  /// Returns the same statements for rows that a statement displaces.
+  /// Returns the statements that log the sort positions of rows that `REPLACE` may displace.
   ///
-  /// If the statement displaces nothing, sealing removes the rows that they logged.
+  /// If no row is displaced, sealing removes the logged rows.
   package func removalStatements(of entity: EntityDescription, where condition: String) -> [String]
   {
     model.orderedInverses(of: entity).map { toOne, toMany in
@@ -113,7 +113,7 @@ package struct OrderSchema {
     }
   }
 
-  /// Returns the same statements for a link row that is deleted or updated.
+  /// Returns the statements that log the sort positions of a link row that is deleted or updated.
   package func linkRemovalStatements(
     _ relationship: RelationshipDescription,
     of owningEntity: EntityDescription
@@ -206,8 +206,8 @@ package struct OrderSchema {
     return sides
   }
 
-  /// Returns SQL for the log entry of a to-many's member that moved or left: its former sort
-  /// position.
+  /// Returns SQL for the logged sort position of a to-many's member, before the member moved or
+  /// left.
   private func before(
     _ toMany: RelationshipDescription,
     _ event: MemberEvent,

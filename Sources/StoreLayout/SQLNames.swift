@@ -24,7 +24,8 @@ extension SQLNames {
 
   /// Returns the name of a descendant's own column in a query over its family.
   ///
-  /// No property has a `/` in its name; the path of a composite's member has a `.`.
+  /// The separator is `/`, because it occurs in no property name. A `.` occurs in the path of a
+  /// composite's member.
   package static func descendantColumn(_ column: String, of level: EntityDescription) -> String {
     "\(level.name)/\(column)"
   }
@@ -102,18 +103,18 @@ extension Model {
     return entity.columns.filter { !inherited.contains($0) }
   }
 
-  /// Returns the source of an entity's objects for a query: its table, or a query over the tables
-  /// of its descendants too.
+  /// Returns the SQL source of an entity's objects: its table, or a query over the tables of its
+  /// descendants too.
   ///
   /// - Parameters:
   ///   - entity: The entity.
   ///   - subentities: Whether to include the objects of its descendants.
   ///   - wide: Whether to include the descendants' own columns, named like `Dog/weight`.
   ///   - condition: A condition on `cordial_k`, the row of one table; nil for all rows. SQLite does
-  ///     not move a condition into the tables automatically when it compares with a row of another
+  ///     not push a condition down into the tables if the condition refers to a row of another
   ///     query.
-  /// - Returns: The text after FROM; it has each object once, because the entities of a family have
-  ///   no number in common.
+  /// - Returns: The text after `FROM`, which yields each object once, because the entities of a
+  ///   family share no object numbers.
   package func source(
     _ entity: EntityDescription,
     subentities: Bool = true,

@@ -29,7 +29,7 @@ package enum StoreSchema {
     return statements + indexesAndTriggers(for: model)
   }
 
-  /// Returns the statements after those for the tables: indexes and triggers.
+  /// Returns the statements that create all indexes and triggers, which must follow the tables.
   package static func indexesAndTriggers(for model: Model) -> [String] {
     model.entities.flatMap { indexesAndTriggers(of: $0, model) }
   }
@@ -131,8 +131,8 @@ package enum StoreSchema {
 
   /// Returns the indexes that a model declares for an entity's sorts and conditions.
   ///
-  /// Those that also keep values unique, or serve to-ones, are left out. Each has its keys, and its
-  /// name in the store.
+  /// The result omits indexes that also keep values unique or serve to-ones. Each index has its
+  /// keys, and its name in the store.
   package static func declaredIndexes(
     of entity: EntityDescription
   ) -> [(keys: [String], name: String)] {

@@ -2,7 +2,7 @@ package import CordialValues
 package import SQLite
 
 extension ValueList {
-  /// Appends a value, in the form in which it is stored.
+  /// Appends a value in its stored form.
   package mutating func append(_ value: AttributeValue) {
     switch value {
     case .null: appendNull()

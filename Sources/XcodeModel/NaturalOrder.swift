@@ -1,4 +1,4 @@
-/// The order of names in which a number comes before a greater one: `Model 2` before `Model 10`.
+/// The order of names that compares numbers by value: `Model 2` comes before `Model 10`.
 enum NaturalOrder {
   /// Returns whether a name comes before another.
   ///
@@ -10,7 +10,7 @@ enum NaturalOrder {
     return first < second
   }
 
-  /// A part of a name: a character, or a number without the zeros before it.
+  /// A part of a name: a character, or a number without leading zeros.
   private enum Part: Comparable {
     case number(digits: String)
     case character(Character)

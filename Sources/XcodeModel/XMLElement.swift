@@ -15,7 +15,7 @@ final class XMLElement {
 
   var attributeNames: [String] { attributes.keys.sorted() }
 
-  /// Returns the children with that name.
+  /// Returns the children that have this name.
   func all(_ name: String) -> [XMLElement] { children.filter { $0.name == name } }
 
   func append(_ child: XMLElement) { children.append(child) }

@@ -2,10 +2,11 @@ import CExpat
 
 /// Builds the tree of elements of an XML file with Expat.
 ///
-/// Expat reads nothing but the bytes that it is given: no other file, and nothing from a network.
-/// The parser refuses a file with declarations, because a short file of entities, or of default
-/// values of attributes, can stand for a text of any length. The parser also refuses a reference to
-/// an entity that another file declares.
+/// Expat reads only the bytes that it receives: no other file, and nothing from a network.
+///
+/// The parser refuses a file with declarations, because a short file can declare entities or
+/// default attribute values that expand to a text of any length. The parser also refuses a
+/// reference to an entity that another file declares.
 @safe final class XMLTreeParser {
   /// The maximum nesting depth of elements.
   private static let depthMax = 64
@@ -15,7 +16,7 @@ import CExpat
   private var open: [XMLElement] = []
   /// Whether the file names the document type of property lists.
   private var hasListType = false
-  /// What is wrong with a file that is well-formed XML.
+  /// The reason why the parser refuses a file of well-formed XML.
   private var refusal: String?
 
   private init?() {
@@ -84,7 +85,9 @@ import CExpat
     unsafe context.map { unsafe Unmanaged<XMLTreeParser>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  /// Adds an element; `attributes` has names and values by turns, and a null pointer at its end.
+  /// Adds an element.
+  ///
+  /// `attributes` contains each name before its value, and a null pointer at the end.
   private func start(
     _ name: UnsafePointer<XML_Char>?,
     _ attributes: UnsafeMutablePointer<UnsafePointer<XML_Char>?>?
@@ -99,7 +102,8 @@ import CExpat
       unsafe next += 2
     }
     let element = XMLElement(name: unsafe String(cString: name), attributes: values)
-    // Beside a document type, Expat drops unknown entities from attributes, which lists do not use.
+    // With a document type, Expat silently drops unknown entities in attributes. Only property
+    // lists may have a document type, because they use no such attributes.
     if hasListType, root == nil, element.name != "plist" { refuse("is no property list") }
     open.last?.append(element)
     if root == nil { root = element }

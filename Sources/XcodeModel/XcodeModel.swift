@@ -31,9 +31,9 @@ package struct XcodeModel: Sendable {
 
   /// Reads a model.
   ///
-  /// - Parameter path: An `.xcdatamodel`, or an `.xcdatamodeld`, of which the current version is
-  ///   read. The current version is the version that `.xccurrentversion` names, or the last version
-  ///   in the natural order of names.
+  /// - Parameter path: An `.xcdatamodel`, or an `.xcdatamodeld`, whose current version is read.
+  ///   `.xccurrentversion` names the current version; otherwise, it is the last version in the
+  ///   natural order of names.
   /// - Throws: `Failure`.
   package init(path: String) throws(Failure) {
     let path = Self.trimmed(path)
@@ -83,10 +83,10 @@ package struct XcodeModel: Sendable {
   /// The maximum length of a file of a model, in bytes.
   static let bytesMax = 64 << 20
 
-  /// Returns the content of a file; nil where there is none that can be read.
+  /// Returns the content of a file; nil if the file does not exist or cannot be read.
   ///
-  /// - Throws: `Failure` for a file that is too long, or that is no regular file: a named pipe has
-  ///   no content until another program writes it.
+  /// - Throws: `Failure` for a file that is too long or not regular: the read of a named pipe would
+  ///   wait for a writer.
   private static func content(_ path: String) throws(Failure) -> [UInt8]? {
     var facts = stat()
     guard unsafe stat(path, &facts) == 0 else { return nil }

@@ -1,8 +1,8 @@
 import JSON
 
-/// Parts of Xcode's elements that are for people, for versions, or for Apple's systems only.
+/// The parts of Xcode's elements that only people, versions or Apple's systems need.
 extension XcodeModelReader {
-  /// The elements of a model; `elements` has their places in Xcode's drawing.
+  /// The elements of a model; `elements` contains the positions in Xcode's drawing.
   static let modelElements: Set<String> = [
     "entity", "composite", "compositeAttribute", "configuration", "fetchRequest", "elements",
   ]
@@ -27,7 +27,7 @@ extension XcodeModelReader {
     "deletionRule", "ordered", "minCount", "maxCount", "elementID", "renamingIdentifier",
     "versionHashModifier", "transient",
   ]
-  /// The parts that concern classes of a program and services of Apple's, not data.
+  /// The attributes that concern a program's classes or Apple's services, and no data.
   private static let ofPrograms: Set<String> = [
     "representedClassName", "customClassName", "codeGenerationType", "usesScalarValueType",
     "syncable", "allowsCustomClass", "storedInTruthFile",
@@ -46,14 +46,14 @@ extension XcodeModelReader {
     return members
   }
 
-  /// Returns the member `preserveAfterDeletion` of an attribute that has it.
+  /// Returns the member `preserveAfterDeletion` if an attribute sets it.
   func preservation(_ element: XMLElement) -> [JSONMember] {
     ["preserveAfterDeletion", "preserveValueOnDeletionInPersistentHistory"].contains {
       element[$0] == "YES"
     } ? [JSONMember("preserveAfterDeletion", true)] : []
   }
 
-  /// Notes how an attribute is stored, where Cordial stores it otherwise.
+  /// Notes how Cordial stores an attribute differently from Core Data.
   mutating func noteStorage(_ element: XMLElement, _ path: String) {
     if element["allowsExternalBinaryDataStorage"] == "YES" {
       note("\(path) is stored in the store itself, never in a file of its own")
@@ -66,7 +66,7 @@ extension XcodeModelReader {
     }
   }
 
-  /// Notes the parts of an element that Cordial does not know.
+  /// Notes the XML attributes of an element that Cordial does not support.
   mutating func noteUnknown(_ element: XMLElement, _ known: Set<String>, _ path: String) {
     let unknown = element.attributeNames.filter {
       !known.contains($0) && !Self.ofPrograms.contains($0)
@@ -75,7 +75,7 @@ extension XcodeModelReader {
     note("Of \(path) these are left out: \(unknown.sorted().joined(separator: ", "))")
   }
 
-  /// Notes the elements inside an element that are neither read nor noted elsewhere.
+  /// Notes the child elements that the reader neither reads nor notes elsewhere.
   mutating func noteUnknownElements(of element: XMLElement, _ known: Set<String>, _ path: String) {
     let unknown = Set(element.children.map(\.name)).subtracting(known)
     guard !unknown.isEmpty else { return }

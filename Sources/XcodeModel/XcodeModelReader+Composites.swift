@@ -1,10 +1,10 @@
 import JSON
 
-/// Composites: Xcode defines each once beside the entities, and attributes name them.
+/// Composites: Xcode defines each composite once, next to the entities; attributes name it.
 extension XcodeModelReader {
-  /// The maximum number of composites inside one another; a model file has no more.
+  /// The maximum nesting depth of composites; a model file has the same limit.
   private static let depthMax = 8
-  /// The maximum number of members that all composites of a model become.
+  /// The maximum number of members to which all composites of a model expand.
   private static let membersMax = 20_000
 
   /// Converts an attribute whose type is a composite.
@@ -12,7 +12,7 @@ extension XcodeModelReader {
   /// - Parameters:
   ///   - element: The attribute.
   ///   - path: The attribute's path, for notes.
-  ///   - depth: The number of composites around it.
+  ///   - depth: The number of composites around the attribute.
   /// - Returns: The attribute with its members; nil, with a note, if it names no composite.
   mutating func composite(_ element: XMLElement, _ path: String, depth: Int) -> JSONValue? {
     guard let (definition, key) = definition(of: element) else {
@@ -56,9 +56,10 @@ extension XcodeModelReader {
     return .object(members)
   }
 
-  /// Returns the composite that an attribute names, and the member of the element that names it.
+  /// Returns the composite that an attribute names, and the XML attribute that names it.
   ///
-  /// Where no member does, the attribute has the composite of its own name, or the only one.
+  /// If no XML attribute names a composite, the composite has the attribute's own name, or is the
+  /// only composite of the model.
   private func definition(of element: XMLElement) -> (XMLElement, key: String)? {
     let definitions = root.all("composite") + root.all("compositeAttribute")
     for key in element.attributeNames where key != "name" && !Self.attributeMembers.contains(key) {
@@ -71,7 +72,7 @@ extension XcodeModelReader {
     return (own ?? (definitions.count == 1 ? definitions[0] : nil)).map { ($0, "name") }
   }
 
-  /// Returns a member of an optional composite, which is null where the composite is.
+  /// Returns a member of an optional composite as optional: it is null if the composite is null.
   private mutating func optional(_ attribute: JSONValue, of path: String) -> JSONValue {
     let members = attribute.members ?? []
     let member = "\(path).\(attribute["name"]?.string ?? "")"

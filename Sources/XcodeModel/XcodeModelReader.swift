@@ -7,7 +7,7 @@ struct XcodeModelReader {
   private(set) var notes: [String] = []
   /// The names of the composites whose members are being read.
   var openComposites: Set<String> = []
-  /// The number of members of composites so far.
+  /// The number of composite members so far.
   var memberCount = 0
 
   init(_ root: XMLElement) {
@@ -64,7 +64,7 @@ struct XcodeModelReader {
     var known: Set<String> = [
       "name", "entity", "predicateString", "fetchLimit", "includesSubentities",
     ]
-    // A fetch returns each object once; only rows of values may be equal.
+    // A fetch returns each object once, so the flag matters only for rows of values.
     if element["resultType"] != Self.rowsOfValues { known.insert("returnsDistinctResults") }
     let rest = element.attributeNames.filter { !known.contains($0) }
     if !rest.isEmpty {
@@ -176,9 +176,9 @@ struct XcodeModelReader {
   ///
   /// - Parameters:
   ///   - element: The attribute.
-  ///   - owner: The path of its entity or composite, for notes.
-  ///   - depth: The number of composites around it.
-  /// - Returns: The attribute; nil, with a note, for one that a model file cannot have.
+  ///   - owner: The path of the attribute's entity or composite, for notes.
+  ///   - depth: The number of composites around the attribute.
+  /// - Returns: The attribute; nil, with a note, if a model file cannot express it.
   mutating func attribute(
     _ element: XMLElement,
     of owner: String,
@@ -245,7 +245,7 @@ struct XcodeModelReader {
     if names[0].hasPrefix("@sum:") {
       return "\(names[0].dropFirst(5)).@sum.\(names[1...].joined(separator: "."))"
     }
-    // A member of a composite has several names.
+    // The path of a composite's member has several names, so a path without `@` is valid.
     switch names[1] {
     case "@count": return names.count == 2 ? text : nil
     case "@sum": return names.count > 2 ? text : nil
@@ -283,7 +283,7 @@ struct XcodeModelReader {
 
   /// Returns the text of a date that Core Data stores as seconds since 2001.
   private static func date(_ interval: Double) -> String? {
-    // From the year 1 to the year 9999.
+    // The years 1 to 9999, in seconds since 2001.
     guard (-63_113_904_000...252_423_993_599).contains(interval) else { return nil }
     let milliseconds2001: Int64 = 978_307_200_000
     return DateText.text(milliseconds2001 + Int64((interval * 1000).rounded()))
@@ -291,7 +291,8 @@ struct XcodeModelReader {
 
   /// Returns the limits of an attribute.
   ///
-  /// `minValueString` and `maxValueString` are lengths of strings, and bounds of other types.
+  /// `minValueString` and `maxValueString` limit the length of a string, and the value of other
+  /// types.
   private mutating func limits(
     _ element: XMLElement,
     _ type: String,

@@ -1,5 +1,5 @@
-// CSQLite: SQLite's C API, its variadic configuration functions, which Swift cannot call, a
-// table-valued function for the values of a list, and checks of the write-ahead log.
+// CSQLite: SQLite's C API, wrappers of its variadic configuration functions, which Swift cannot
+// call, a table-valued function for lists of values, and checks of the write-ahead log.
 //
 // Must not know: Swift, the tables of stores.
 
@@ -19,9 +19,9 @@ int sqlite_disable_memory_counting(void);
 /// Returns 0, or SQLite's result code.
 int sqlite_enable_triggers(struct sqlite3 *connection, int enabled);
 
-/// Has a connection distrust the schema of its file: SQL cannot read the views of the file, and the
-/// schema cannot call functions that SQLite does not know as harmless, from SQLite 3.41 on.
-/// A name in double quotes is that of a column or an error, never a text.
+/// Distrusts the schema of a connection's file: SQL cannot read the views of the file. From SQLite
+/// 3.41 on, the schema can only call functions that SQLite knows to be harmless.
+/// A name in double quotes is the name of a column or an error, never a text.
 /// Without `fires_triggers`, the triggers of the file do not fire. With `is_defensive`, SQL cannot
 /// damage the file deliberately, such as by writes to the tables of FTS5.
 /// Temporary views and triggers are not affected.
@@ -38,34 +38,35 @@ enum VALUE_LIST {
   VALUE_LIST_BLOB,
 };
 
-/// Adds the table-valued function `cordial_values(list)` to a connection: a row for each value of a
-/// list in a blob. A statement with 200,000 parameters takes 40 MB instead.
+/// Adds the table-valued function `cordial_values(list)` to a connection. It returns a row for each
+/// value of a list in a blob. A statement with 200,000 parameters would take 40 MB instead.
 /// Returns 0, or SQLite's result code.
 int sqlite_add_value_lists(struct sqlite3 *connection);
 
-/// Has this process survive that another program shortens a file by which SQLite's connections
-/// share a write-ahead log, and which SQLite has mapped: the lost pages become empty ones of this
-/// process's own, which `sqlite_check_index_of_log` finds.
-/// It replaces the process's action for SIGBUS.
+/// Installs a handler for SIGBUS, so that this process survives if another program shortens a file
+/// by which SQLite's connections share a write-ahead log, and which SQLite has mapped. The handler
+/// replaces each lost page with an empty page of this process, which `sqlite_check_index_of_log`
+/// detects. It replaces the process's action for SIGBUS.
 /// Returns 0, or -1 with `errno`.
 int sqlite_survive_lost_pages(void);
 
-/// Returns whether this process has lost pages of such a file.
+/// Returns whether this process has lost pages of a file by which connections share a log.
 int sqlite_has_lost_pages(void);
 
 /// Checks that the connection shares the index of its write-ahead log with other connections.
-/// Returns 0, also without a log; SQLITE_CORRUPT where this process has lost pages of it.
+/// Returns 0, also without a log; SQLITE_CORRUPT if this process has lost pages of the index.
 int sqlite_check_index_of_log(struct sqlite3 *connection);
 
-/// Checks, in a transaction that writes, that the write-ahead log is as SQLite's connections have
-/// written it: as long as its index says, with the header and the last frame that the index
-/// describes, and that the index has this frame and some of the pages after the end of the
-/// database's file, the first of them included. Includes `sqlite_check_index_of_log`.
-/// Returns 0, also without a log; SQLITE_CORRUPT where another program has changed the log; the
-/// code of an error of reading.
+/// Checks that no other program has changed the write-ahead log. A transaction that writes must be
+/// open. The log must be as long as its index says, and must have the header and the last frame
+/// that the index describes. The index must have this frame and the pages after the end of the
+/// database's file, of which the first and some others are checked. Includes
+/// `sqlite_check_index_of_log`.
+/// Returns 0, also without a log; SQLITE_CORRUPT if another program has changed the log; the code
+/// of a read error.
 int sqlite_check_log(struct sqlite3 *connection);
 
-/// Sets whether the connection leaves its write-ahead log where it is when it is closed.
+/// Sets whether closing the connection leaves the write-ahead log in place.
 /// Returns 0, or SQLite's result code.
 int sqlite_keep_log(struct sqlite3 *connection, int keeps);
 

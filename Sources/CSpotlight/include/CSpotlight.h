@@ -19,42 +19,45 @@
 /// The version of the rules in `spotlight_tokenize`. An index with another version is rebuilt.
 #define SPOTLIGHT_TOKENIZER_VERSION 7
 
-/// The different words of documents, as a writer of the index collects them.
+/// The distinct words of the documents that a writer of the index inserts.
 struct spotlight_words;
 
 /// The maximum number of code points of a collected word.
 #define SPOTLIGHT_WORD_LETTERS_MAX 64
 
-/// Creates an empty collection; NULL if memory is short.
+/// Creates an empty collection, or returns NULL if memory is short.
 struct spotlight_words *spotlight_words_create(void);
 
 void spotlight_words_free(struct spotlight_words *words);
 
-/// Forgets which words were collected, so that all are collected again.
+/// Forgets which words were collected, so that all words are collected again.
 void spotlight_words_forget(struct spotlight_words *words);
 
-/// Returns whether a word of a document is collected: one with a digit is not, nor is one letter.
+/// Returns whether a word of a document is collected: it has no digit, and 2 to 64 letters.
 bool spotlight_is_collected(const char *word, int32_t size);
 
-/// Returns the words that were collected since the last call, each with `SPOTLIGHT_TOKEN_END`
-/// behind it, and their length in bytes. A word comes at least once. The words are valid until the
-/// next document.
+/// Returns the words that were collected since the last call, each followed by
+/// `SPOTLIGHT_TOKEN_END`, and their length in bytes.
+///
+/// A word may occur repeatedly. The words are valid until the next document.
 const char *spotlight_words_take(struct spotlight_words *words, int32_t *size);
 
 /// Returns the number of tokens of the documents since the last call.
 int64_t spotlight_words_take_count(struct spotlight_words *words);
 
-/// Registers the tokenizer `cordial` and the functions of the ranking on a connection. The words of
-/// its documents are collected in `words`, which may be NULL and has to outlive the connection's
-/// statements. Returns an SQLite result code.
+/// Registers the tokenizer `cordial` and the ranking functions on a connection.
+///
+/// The tokenizer collects the words of documents in `words`, which may be NULL and must outlive the
+/// connection's statements. Returns an SQLite result code.
 int spotlight_register(sqlite3 *connection, struct spotlight_words *words);
 
 /// Returns the versions of ICU, of Unicode and of the collation with which words are folded.
 const char *spotlight_unicode_version(void);
 
 enum {
-  /// The text is a search query, with one token at each position: `c++` is that word only, and not
-  /// also `c`. The others say how far its words are divided.
+  /// The mask of the query flags, which say how far the words of a query are divided.
+  ///
+  /// A query has one token at each position: `c++` is only this word, and not also `c`.
   SPOTLIGHT_QUERY = 7,
   /// `HTTPServer2` is `http`, `server`, `2`.
   SPOTLIGHT_QUERY_PARTS = 1,
@@ -68,22 +71,24 @@ enum {
   SPOTLIGHT_UNMARKED = 8,
 };
 
-/// The byte, a caret, before a token of one letter of a script without spaces, where a word begins.
+/// The byte, a caret, before a one-letter token of a script without spaces at the start of a word.
 ///
-/// A query for the letter asks for both tokens, so that it finds any part of a word.
+/// A query for the letter searches for both tokens, so that it finds any part of a word.
 #define SPOTLIGHT_START_MARK 0x5E
 
 /// Returns whether a token begins with a letter that is a token of its own.
 bool spotlight_is_single(const char *token, int32_t length);
 
-/// The byte between two tokens of a phrase in a MATCH expression, whose words are tokens already.
+/// The byte between two tokens of a phrase in a MATCH expression, whose texts are already tokens.
 #define SPOTLIGHT_TOKEN_END 0x1F
 
-/// The byte between two tokens of which either may stand at one place of such a phrase.
+/// The byte between two alternative tokens at one offset of such a phrase.
 #define SPOTLIGHT_TOKEN_OR 0x1E
 
-/// Receives one token. Positions count from 0. A colocated token has the position of the token
-/// before it. A result other than 0 stops the tokenizer.
+/// Receives one token.
+///
+/// Positions count from 0. A colocated token has the position of the previous token. A result other
+/// than 0 stops the tokenizer.
 typedef int (*spotlight_token)(
   void *context, const char *token, int32_t length, int32_t start, int32_t end, bool colocated);
 
@@ -92,10 +97,10 @@ typedef int (*spotlight_token)(
 int spotlight_tokenize(
   const char *text, int32_t length, int flags, void *context, spotlight_token take);
 
-/// The documents are in chunks of so many bits of their numbers.
+/// The number of low bits of a document number that select a document in its chunk.
 #define SPOTLIGHT_CHUNK_BITS 12
 
-/// Returns the number of places of tokens that a document has for a text.
+/// Returns the number of token positions that a document has for a text.
 int64_t spotlight_token_count(const char *text, int32_t length);
 
 /// The data of a document for ranking.
@@ -103,7 +108,7 @@ struct spotlight_document {
   int64_t object;
   uint32_t length;
   uint16_t entity;
-  /// The number of tokens of the display name, or the greatest number that this holds.
+  /// The number of tokens of the display name, at most 255.
   uint16_t titleLength;
 };
 
@@ -111,14 +116,14 @@ struct spotlight_document {
 struct spotlight_archive {
   const uint8_t *bytes;
   int64_t size;
-  /// The offset of what is read next.
+  /// The offset of the next byte to read.
   int64_t at;
   /// The number of documents that are not read yet.
   int64_t left;
-  /// The number of the document that is read next, and the object of the one before it.
+  /// The number of the next document, and the object of the previous document.
   int64_t number;
   uint64_t object;
-  /// The number that is greater than that of every document.
+  /// A number that is greater than the numbers of all documents.
   int64_t numbersEnd;
   /// Whether the index has documents of an entity, by entity; C code uses entities as indices.
   const bool *indexed;
@@ -131,24 +136,26 @@ struct spotlight_archive {
 /// Reads the number of the next document. Returns false for a damaged archive.
 bool spotlight_archive_next(struct spotlight_archive *archive);
 
-/// Reads the documents of the chunk of the next document, whose number was read, into the chunk's
-/// data. `alive` has a bit for each document of the chunk. Then reads the number of the next
-/// document, if there is one. Returns false for a damaged archive.
+/// Reads the documents of one chunk into the chunk's data, from the document whose number was read
+/// last.
+///
+/// `alive` has a bit for each document of the chunk. If documents remain, the function also reads
+/// the number of the next document. Returns false for a damaged archive.
 bool spotlight_archive_read(
   struct spotlight_archive *archive, struct spotlight_document *documents, double *boosts,
   uint64_t *alive);
 
 /// A phrase of a MATCH expression.
 struct spotlight_phrase {
-  /// The number of the query's word that the phrase stands for, below 64.
+  /// The index of the query's word that the phrase stands for, below 64.
   int32_t word;
-  /// The number of typing mistakes by which it differs from that word.
+  /// The number of typing mistakes by which the phrase differs from the word.
   int32_t mistakes;
-  /// Whether its last token is the beginning of one.
+  /// Whether the last token of the phrase is the beginning of a word.
   bool isPrefix;
 };
 
-/// How the value of an attribute changes the scores of an entity's objects.
+/// The rule by which the value of an attribute changes the scores of an entity's objects.
 struct spotlight_boost {
   /// The weight; 0 for no change.
   double weight;
@@ -156,15 +163,15 @@ struct spotlight_boost {
   double halfLife;
 };
 
-/// What a phrase adds to the score of one document.
+/// The share of a phrase in the score of one document.
 struct spotlight_share {
   /// The number of times that the document has the phrase.
   int64_t count;
   /// The number of live documents with the phrase.
   int64_t documents;
-  /// The greatest score that the phrase can add, and that which it adds.
+  /// The greatest score that the phrase can add, and the score that it adds.
   double bound, score;
-  /// The score of a phrase whose frequency is 1.
+  /// The score that the phrase would add if its frequency were 1.
   double plain;
 };
 
@@ -172,16 +179,19 @@ struct spotlight_share {
 struct spotlight_hit {
   double score;
   int64_t document;
-  /// Whether some word of the query is in the document with typing mistakes alone.
+  /// Whether the document has some word of the query only with typing mistakes.
   bool isMistaken;
 };
 
-/// One search: the input of `cordial_hit` and its results. The caller owns all of it.
+/// One search: the input of the ranking functions, and their results.
+///
+/// The caller owns the memory, except for `frequencies` and `documentCounts`, which
+/// `spotlight_finish` frees.
 struct spotlight_search {
   /// The chunks of the documents, by document number.
   const struct spotlight_document *const *documents;
   int64_t documentCount;
-  /// A bit for each document number: whether the document is live.
+  /// A bit for each document number, which says whether the document is live.
   const uint64_t *alive;
   /// The number of live documents, and the number of their tokens.
   int64_t aliveCount;
@@ -190,14 +200,14 @@ struct spotlight_search {
   const double *weights;
   int32_t columnCount;
   int32_t entityCount;
-  /// The column of the display name, by entity; -1 for an entity without one.
+  /// The column of the display name, by entity; -1 for an entity without a display name.
   const int32_t *titleColumns;
-  /// The values that change scores, in chunks with `boostCount` for each document, NaN for missing
-  /// ones; and their rules, `boostCount` for each entity.
+  /// The values that change scores, in chunks with `boostCount` values for each document, NaN for a
+  /// missing value; and their rules, `boostCount` for each entity.
   const double *const *boostValues;
   const struct spotlight_boost *boosts;
   int32_t boostCount;
-  /// The time from which the age of dates counts, in milliseconds since 1970.
+  /// The time from which the age of dates is measured, in milliseconds since 1970.
   double now;
   /// Whether the search includes the documents of an entity, by entity.
   const bool *wanted;
@@ -208,33 +218,34 @@ struct spotlight_search {
   /// for a search without a predicate.
   const int64_t *const *kept;
   const int64_t *keptCounts;
-  /// The same objects as a bit for each number up to the greatest one, by entity; NULL for an
-  /// entity whose numbers are too far apart, which is looked up in `kept`.
+  /// The same objects as a bitmap of their numbers, by entity; NULL for an entity whose numbers are
+  /// too far apart, for which `kept` is searched.
   const uint64_t *const *keptBits;
-  /// The phrases in the order of the expression; those behind them are excluded ones.
+  /// The phrases in the order of the expression, without the excluded phrases, which come last.
   const struct spotlight_phrase *phrases;
   int32_t describedCount;
-  /// A lower bound of the scores of documents with all words as they were typed, infinite for none;
-  /// and an upper bound of the scores of the others.
+  /// A lower bound of the scores of documents with all words as they were typed, infinite if there
+  /// are none; and an upper bound of the scores of documents with typing mistakes.
   double exactMin;
   double mistakenMax;
   /// The number of postings that were read: of each phrase, and of the matching documents.
   int64_t readCount;
-  /// The number of postings of live documents that were not read, because they had been counted.
+  /// The number of postings of live documents that were not read, because they were counted
+  /// earlier.
   int64_t skippedCount;
-  /// What ends the search with SQLITE_INTERRUPT; NULL for nothing.
+  /// The flag that ends the search with SQLITE_INTERRUPT; NULL for none.
   struct interruption *interruption;
-  /// What the phrases add to the score of the row for which `cordial_explain` was called.
+  /// The shares of the phrases in the score of the row for which `cordial_explain` was called.
   struct spotlight_share *shares;
   /// The best hits: a heap with the worst hit on top, until `spotlight_sort` sorts them.
   struct spotlight_hit *hits;
   int32_t hitCount;
   int32_t hitMax;
-  /// The number of matching documents; where it exceeds `totalMax`, no more are looked at.
+  /// The number of matching documents; the search looks at no further documents above `totalMax`.
   int64_t total;
   int64_t totalMax;
-  /// Inverse document frequencies by phrase, filled at the first document, and the numbers of
-  /// documents of which they are made.
+  /// The inverse document frequencies by phrase, which are computed at the first document, and the
+  /// document counts behind them.
   double *frequencies;
   int64_t *documentCounts;
   int32_t phraseCount;
@@ -247,8 +258,10 @@ struct spotlight_search {
 /// `cordial_word(table, ?)` and `cordial_explain(table, ?)`.
 int spotlight_bind(sqlite3_stmt *statement, int index, struct spotlight_search *search);
 
-/// Sets the numbers of documents with each described phrase, instead of counting them at the first
-/// document. Returns an SQLite result code.
+/// Sets the document count of each described phrase, so that the ranking does not count at the
+/// first document.
+///
+/// Returns an SQLite result code.
 int spotlight_set_counts(struct spotlight_search *search, const int64_t *counts);
 
 /// Sorts the hits: those without mistakes first, then best score first, then by entity, then by

@@ -6,11 +6,11 @@
 ///       try await context.save()
 ///     }
 public actor BackgroundContext {
-  /// When an operation begins.
+  /// The time at which an operation begins.
   public enum Schedule: Sendable {
-    /// As soon as the context is free.
+    /// The operation begins as soon as the context is free.
     case immediate
-    /// After the operations that wait for the context.
+    /// The operation begins after the operations that already wait for the context.
     case enqueued
   }
 
@@ -23,8 +23,8 @@ public actor BackgroundContext {
   ///
   /// - Parameters:
   ///   - client: The client of the service.
-  ///   - author: The author of its saves; nil for the default of the service.
-  ///   - automaticallyMergesChanges: Whether the objects follow the store.
+  ///   - author: The author of the context's saves; nil for saves without an author.
+  ///   - automaticallyMergesChanges: Whether the objects follow the changes of the store.
   public init(
     _ client: Client,
     author: String? = nil,
@@ -38,8 +38,8 @@ public actor BackgroundContext {
   /// Runs an operation with the context.
   ///
   /// - Parameters:
-  ///   - schedule: When the operation begins.
-  ///   - operation: The operation; the context cannot leave it.
+  ///   - schedule: The time at which the operation begins.
+  ///   - operation: The operation. The compiler prevents the context from escaping it.
   /// - Returns: The result of the operation.
   /// - Throws: The error of the operation.
   public func perform<Result: Sendable>(

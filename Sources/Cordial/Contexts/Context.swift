@@ -3,11 +3,11 @@ public import CordialValues
 import JSON
 public import Observation
 
-/// A scratch pad: objects with changes that are saved together, or discarded.
+/// A scratch pad: a set of objects whose changes are saved together or discarded.
 ///
-/// A context has one object for each ID. It belongs to the isolation that creates it, and the
-/// compiler refuses to send it to another one; `BackgroundContext` owns a context off the main
-/// actor.
+/// A context has one object for each ID. A context belongs to the isolation domain that creates it,
+/// and the compiler rejects code that sends it to a different domain. `BackgroundContext` owns a
+/// context off the main actor.
 ///
 ///     let context = Context(client)
 ///     let group = context.insert { TodoGroup(id: $0, title: "Home", taskCount: 0) }
@@ -15,20 +15,20 @@ public import Observation
 ///     try task.update { $0.group = group.id }
 ///     try await context.save()
 public final class Context: Observable {
-  /// The decision of a save where another client has changed the same objects.
+  /// The policy by which a save resolves conflicts with changes of other clients.
   public var mergePolicy = MergePolicy.error
 
   private let client: Client
   private let author: String?
   private let isStrict: Bool
   private let mergesChanges: Bool
-  /// The actor of the context, for `isStrict`.
+  /// The actor of the context, which a strict context checks at each use.
   private let owner: any Actor
 
   private var objects: [WrappedID: any RegisteredObject] = [:]
-  /// The permanent IDs of the objects that this context has inserted, by their temporary ones.
+  /// The permanent IDs of the inserted objects that are saved, by temporary ID.
   private var permanentIDs: [WrappedID: WrappedID] = [:]
-  /// The IDs of inserted objects, in the order of their insertion.
+  /// The temporary IDs of inserted objects, in the order of their insertion.
   private var insertions: [WrappedID] = []
   private var history = ContextHistory()
   private var isSaving = false
@@ -42,11 +42,12 @@ public final class Context: Observable {
   ///
   /// - Parameters:
   ///   - client: The client of the service.
-  ///   - author: The author of its saves; nil for the default of the service.
-  ///   - automaticallyMergesChanges: Whether the objects follow the store. Properties that the
-  ///     context has changed keep its values.
-  ///   - strict: Whether a use outside of the context's actor, which the compiler could not find,
-  ///     traps. The program's arguments `-com.apple.CoreData.ConcurrencyDebug 1` enable it too.
+  ///   - author: The author of the context's saves; nil for saves without an author.
+  ///   - automaticallyMergesChanges: Whether the objects follow the changes of the store. A
+  ///     property with an unsaved change keeps the context's value.
+  ///   - strict: Whether the context traps when it is used outside its actor. This check finds uses
+  ///     that the compiler cannot find. The program arguments
+  ///     `-com.apple.CoreData.ConcurrencyDebug 1` also enable it.
   ///   - isolation: The actor of the context.
   public init(
     _ client: Client,
@@ -81,7 +82,7 @@ public final class Context: Observable {
     return arguments[(index + 1)...].first == "1"
   }()
 
-  /// Traps outside of the context's actor, where the context is strict.
+  /// Traps if the context is strict and the caller is outside the context's actor.
   func checkIsolation() {
     if isStrict { owner.preconditionIsolated("A context is used outside of its actor") }
   }
@@ -90,8 +91,8 @@ public final class Context: Observable {
 
   /// Inserts an object.
   ///
-  /// - Parameter make: Makes the value with its temporary ID, which stays valid in this context
-  ///   after a save.
+  /// - Parameter make: Makes the value with the temporary ID that it receives. This ID stays valid
+  ///   in the context after a save.
   /// - Returns: The object.
   /// - Throws: The error of `make`.
   @discardableResult
@@ -107,14 +108,14 @@ public final class Context: Observable {
     return object
   }
 
-  /// Returns the object with an ID, whose value is nil until it is loaded.
+  /// Returns the object with an ID; the object's value is nil until it is loaded.
   ///
   /// - Parameters:
   ///   - type: The type of the value.
-  ///   - id: The ID, also a temporary one of an object that this context has inserted.
+  ///   - id: The ID, which may be the temporary ID of an object that this context has inserted.
   /// - Returns: The object.
-  /// - Throws: `ClientError`: `mockIdentifier`, `invalidIdentifier` for an ID of another entity,
-  ///   `valueMismatch` where the context has the object with another type.
+  /// - Throws: `ClientError`: `mockIdentifier` for the ID of a mock, `invalidIdentifier` for an ID
+  ///   of a different entity, `valueMismatch` if the context has the object with a different type.
   public func object<Value: ObjectValue>(
     _ type: Value.Type = Value.self,
     with id: WrappedID
@@ -129,13 +130,13 @@ public final class Context: Observable {
     return object
   }
 
-  /// Returns the object with an ID that the context has already.
+  /// Returns the object with an ID if the context has the object already.
   ///
   /// - Parameters:
   ///   - type: The type of the value.
-  ///   - id: The ID, also a temporary one of an object that this context has inserted.
-  /// - Returns: The object; nil where the context has none.
-  /// - Throws: `ClientError` with `valueMismatch` where the context has the object with another
+  ///   - id: The ID, which may be the temporary ID of an object that this context has inserted.
+  /// - Returns: The object; nil if the context does not have it.
+  /// - Throws: `ClientError` with `valueMismatch` if the context has the object with a different
   ///   type.
   public func registeredObject<Value: ObjectValue>(
     _ type: Value.Type = Value.self,
@@ -152,11 +153,11 @@ public final class Context: Observable {
     return object
   }
 
-  /// Returns the object with an ID, loaded from the store unless the context has its value.
+  /// Returns the object with an ID, and loads its value if the context does not have the value.
   ///
   /// - Parameters:
   ///   - type: The type of the value.
-  ///   - id: The ID, also a temporary one of an object that this context has inserted.
+  ///   - id: The ID, which may be the temporary ID of an object that this context has inserted.
   /// - Returns: The object.
   /// - Throws: `ClientError`; `objectNotFound` for an object that does not exist or is deleted.
   public func existingObject<Value: ObjectValue>(
@@ -173,11 +174,11 @@ public final class Context: Observable {
 
   /// Fetches objects.
   ///
-  /// The store matches and sorts them; unsaved changes are not considered.
+  /// The store matches and sorts the objects without regard to unsaved changes.
   ///
   /// - Parameter request: The request.
-  /// - Returns: The objects in the order of the request. Each has the context's unsaved changes,
-  ///   so that `value` is nil for one that the next save deletes.
+  /// - Returns: The objects in the order of the request, with the context's unsaved changes. The
+  ///   `value` of an object that the next save deletes is nil.
   /// - Throws: `ClientError`.
   public func fetch<Value: ObjectValue>(
     _ request: FetchRequest<Value>
@@ -212,12 +213,12 @@ public final class Context: Observable {
     (observed, unobserved) = ([], [])
   }
 
-  /// Returns the permanent ID of an object that this context has inserted and saved, or the ID.
+  /// Returns the permanent ID for the temporary ID of a saved object, and any other ID unchanged.
   public func permanentID(for id: WrappedID) -> WrappedID { permanentIDs[id] ?? id }
 
   // MARK: Changes
 
-  /// Whether the next save has something to do.
+  /// Whether the context has unsaved changes.
   public var hasChanges: Bool {
     registrar.access(self, keyPath: \.changes)
     return objects.values.contains { $0.pendingChange != nil }
@@ -252,7 +253,7 @@ public final class Context: Observable {
 
   /// Discards all unsaved changes.
   ///
-  /// Inserted objects are deleted.
+  /// Inserted objects leave the context, and their values become nil.
   public func rollback() {
     checkIsolation()
     history = ContextHistory()
@@ -275,9 +276,9 @@ public final class Context: Observable {
 
   // MARK: Undo
 
-  /// Makes the changes of an operation one step of `undo`.
+  /// Groups the changes of an operation into one step of `undo`.
   ///
-  /// - Parameter body: The operation; a group inside of it is part of its group.
+  /// - Parameter body: The operation. A nested group is part of the outer group.
   /// - Returns: The result of the operation.
   /// - Throws: The error of the operation.
   public func undoGroup<Result, Failure: Error>(
@@ -291,18 +292,18 @@ public final class Context: Observable {
   /// Whether there is an unsaved step to revert.
   public var canUndo: Bool { history.canUndo }
 
-  /// Whether there is a reverted step to make again.
+  /// Whether there is a reverted step to apply again.
   public var canRedo: Bool { history.canRedo }
 
   /// Reverts the newest unsaved step.
   ///
-  /// A save with changes ends the steps before it; `Client.undo` reverts saves.
+  /// A save with changes removes all steps; `Client.undo` reverts saves.
   public func undo() {
     checkIsolation()
     registrar.withMutation(of: self, keyPath: \.changes) { history.undo() }
   }
 
-  /// Makes the step again that was reverted last.
+  /// Reapplies the step that was reverted last.
   public func redo() {
     checkIsolation()
     registrar.withMutation(of: self, keyPath: \.changes) { history.redo() }
@@ -312,12 +313,12 @@ public final class Context: Observable {
 
   /// Saves all changes as one transaction.
   ///
-  /// What is changed while the save runs is saved by the next one. After an error the context has
-  /// all its changes.
+  /// The next save stores the changes that are made while this save runs. After an error, the
+  /// context keeps all its changes.
   ///
-  /// - Parameter mergePolicy: The decision where another client has changed the same objects; nil
-  ///   for that of the context.
-  /// - Returns: What was stored; nil where nothing had changed.
+  /// - Parameter mergePolicy: The policy for conflicts with changes of other clients; nil for the
+  ///   policy of the context.
+  /// - Returns: The result of the save; nil if the context has no changes.
   /// - Throws: `ClientError`.
   @discardableResult
   public func save(
@@ -341,24 +342,24 @@ public final class Context: Observable {
       author: author
     )
     registrar.withMutation(of: self, keyPath: \.changes) { saved(pending, result) }
-    // The store has computed values, defaults, and what other clients have changed.
+    // Stored values can differ: the store computes values, applies defaults and merges changes.
     let stored = pending.filter { result.versions[$0.id] != nil }
     do throws(ClientError) {
       try await load(stored)
     } catch {
-      // The save itself is stored; the values that the context has are those that it sent.
+      // The save itself succeeded, and the context keeps the values that it sent.
       failure = error
     }
     return result
   }
 
-  /// The error of the last attempt to follow the store; nil for none.
+  /// The error of the latest attempt to follow the store; nil if that attempt succeeded.
   public var mergeError: ClientError? {
     registrar.access(self, keyPath: \.changes)
     return failure
   }
 
-  /// The objects with changes: inserted ones first, in the order of their insertion.
+  /// Returns the objects with unsaved changes, beginning with insertions in their order.
   private func pendingObjects() -> [any RegisteredObject] {
     let inserted = insertions.compactMap { objects[$0] }.filter { $0.pendingChange == .insert }
     let others = objects.filter { $0.value.pendingChange.map { $0 != .insert } ?? false }
@@ -394,7 +395,7 @@ public final class Context: Observable {
       guard let first = group.first else { continue }
       let call = FetchCall(ids: group.map(\.id.description), first.selection)
       let result = try await client.core.call(call)
-      // A deleted object is null in its place.
+      // The result has null at the index of a deleted object.
       for (object, json) in zip(group, result.objects ?? []) { try take(json, object) }
     }
   }
@@ -409,10 +410,10 @@ public final class Context: Observable {
 
   /// The types whose objects are observed.
   private var observed: Set<ObjectIdentifier> = []
-  /// The types that have objects which are not observed yet.
+  /// The types with objects that are not observed yet.
   private var unobserved: Set<ObjectIdentifier> = []
 
-  /// Observes the objects of a type, as soon as the last request for it is answered.
+  /// Observes the objects of a type, after the response to the type's previous request.
   private func follow(_ type: ObjectIdentifier) {
     guard mergesChanges else { return }
     guard !feed.isWaiting(for: type) else {
@@ -426,7 +427,7 @@ public final class Context: Observable {
     feed.observe(type, followed.keys.sorted { $0.description < $1.description }, selection)
   }
 
-  /// Takes what the store has changed.
+  /// Applies the changes that the feed has received to the objects.
   private func merge() {
     let news = feed.take()
     registrar.withMutation(of: self, keyPath: \.changes) {

@@ -3,16 +3,16 @@ import CordialValues
 import JSON
 import Synchronization
 
-/// What the store has changed of a context's objects since the context looked last.
+/// The store's changes to a context's objects that the context has not taken yet.
 ///
-/// One subscription for each type of value reports on any thread; the context takes the newest
-/// state of each object in its own isolation.
+/// Each type of value has one subscription, which reports on any thread. The context takes the
+/// newest state of each object on its own actor.
 final class ContextFeed: Sendable {
   private struct State {
     var subscriptions: [ObjectIdentifier: Int] = [:]
-    /// The types whose request is not answered yet.
+    /// The types whose last request has no response yet.
     var waiting: Set<ObjectIdentifier> = []
-    /// The newest object by ID; null for one that was deleted.
+    /// The newest state of each object, by ID; null for a deleted object.
     var objects: [WrappedID: JSONValue] = [:]
     var error: ClientError?
     var isClosed = false
@@ -21,7 +21,7 @@ final class ContextFeed: Sendable {
   private let state = Mutex(State())
   private let core: ClientCore
   private let continuation: AsyncStream<Void>.Continuation
-  /// An element after the store has changed objects, one for several changes to a slow reader.
+  /// A signal after each report of a subscription; a slow reader gets one for several reports.
   let signals: AsyncStream<Void>
 
   init(_ core: ClientCore) {
@@ -29,12 +29,14 @@ final class ContextFeed: Sendable {
     (signals, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
-  /// Whether the last request for a type is not answered yet; the context then waits with the next.
+  /// Returns whether the last request for a type has no response yet.
+  ///
+  /// The context sends its next request for the type after that response.
   func isWaiting(for type: ObjectIdentifier) -> Bool {
     state.withLock { $0.waiting.contains(type) }
   }
 
-  /// Observes the objects of one type, instead of those before.
+  /// Observes objects of one type, in place of the objects that the type observed before.
   func observe(_ type: ObjectIdentifier, _ ids: [WrappedID], _ selection: TypeSelection) {
     let texts = ids.map(\.description)
     let call = ObserveCall(.ids(texts, FetchCall(ids: texts, selection)))
@@ -58,7 +60,7 @@ final class ContextFeed: Sendable {
     if let number { core.unobserve(number) }
   }
 
-  /// Returns the newest objects, and the last error.
+  /// Returns and removes the newest objects and the last error.
   func take() -> (objects: [WrappedID: JSONValue], error: ClientError?) {
     state.withLock { state in
       defer { (state.objects, state.error) = ([:], nil) }
@@ -90,7 +92,7 @@ final class ContextFeed: Sendable {
     continuation.yield()
   }
 
-  /// Returns the objects that an event has, by their IDs; null for those that are deleted.
+  /// Returns the objects of an event by ID; null stands for a deleted object.
   private static func objects(
     of event: SubscriptionEvent
   ) throws(ClientError) -> [WrappedID: JSONValue] {

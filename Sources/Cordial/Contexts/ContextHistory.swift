@@ -1,6 +1,6 @@
 /// The unsaved steps of a context, for undo and redo.
 struct ContextHistory {
-  /// A change of one object: what restores the state before it.
+  /// A change of one object, with the closure that restores the state before it.
   private struct Change {
     let object: any RegisteredObject
     let restore: () -> Void
@@ -8,11 +8,11 @@ struct ContextHistory {
 
   private var undoable: [[Change]] = []
   private var redoable: [[Change]] = []
-  /// The changes of the group that is open; nil for none.
+  /// The changes of the open group; nil if no group is open.
   private var group: [Change]?
   private var depth = 0
 
-  /// The maximum number of steps; the oldest are forgotten.
+  /// The maximum number of steps; each further step removes the oldest step.
   private static let stepsMax = 1000
 
   var canUndo: Bool { !undoable.isEmpty || group?.isEmpty == false }
@@ -42,7 +42,7 @@ struct ContextHistory {
     if undoable.count > Self.stepsMax { undoable.removeFirst() }
   }
 
-  /// Reverts the newest step, the open group included.
+  /// Reverts the newest step; an open group with changes is the newest step.
   mutating func undo() {
     if let open = group, !open.isEmpty {
       push(open)
@@ -57,7 +57,7 @@ struct ContextHistory {
     undoable.append(Self.reverted(step))
   }
 
-  /// Restores the state before a step, and returns the step back.
+  /// Restores the state before a step, and returns the step that reverses this restoration.
   private static func reverted(_ step: [Change]) -> [Change] {
     step.reversed().map { change in
       let back = Change(object: change.object, restore: change.object.snapshot())

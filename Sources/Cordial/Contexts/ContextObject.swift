@@ -3,13 +3,13 @@ public import CordialValues
 import JSON
 public import Observation
 
-/// An object in a context: the value that the store has, with changes that are not saved yet.
+/// An object in a context: a stored value with changes that are not saved yet.
 ///
-/// The object stays in the isolation of its context. Its ID is temporary until the context saves
-/// an object that it inserted.
+/// The object stays in the isolation domain of its context. The ID of an inserted object is
+/// temporary until the context saves the object.
 @dynamicMemberLookup
 public final class ContextObject<Value: ObjectValue>: Observable, Identifiable {
-  /// What a save or an undo restores or compares.
+  /// The state that a save or an undo compares and restores.
   private struct State {
     var id: WrappedID
     /// The value that the store returned; nil for an inserted object and before the first load.
@@ -19,7 +19,9 @@ public final class ContextObject<Value: ObjectValue>: Observable, Identifiable {
     var current: Value?
     var isInserted = false
     var isDeleted = false
-    /// Whether the store has no object with the ID, though it had one.
+    /// Whether the store is known to have no object with the ID.
+    ///
+    /// A rollback of an insertion sets the flag too.
     var isGone = false
     /// The value that is being saved; nil while no save runs.
     var saving: Value?
@@ -42,23 +44,29 @@ public final class ContextObject<Value: ObjectValue>: Observable, Identifiable {
     return state.id
   }
 
-  /// The value with the unsaved changes; nil for a deleted object, and before it was loaded.
+  /// The value with the unsaved changes; nil before the first load and for a deleted object.
   public var value: Value? {
     context?.checkIsolation()
     registrar.access(self, keyPath: \.value)
     return isDeletedNow ? nil : state.current
   }
 
-  /// The version of the value that the store returned; 0 for an inserted object.
+  /// The version of the value that the store returned; 0 before the first load or save.
   public var version: Int64 { state.version }
 
-  /// Whether the next save deletes the object, or a save has deleted it.
+  /// Whether the object is marked for deletion, or was removed by a save or a rollback.
+  ///
+  /// If another client has deleted the object, this property is false while there are unsaved
+  /// changes.
   public var isDeleted: Bool {
     registrar.access(self, keyPath: \.value)
     return isDeletedNow
   }
 
-  /// An object that another client has deleted keeps its unsaved changes, which fail to be saved.
+  /// Whether the object is deleted, without registering an access.
+  ///
+  /// If another client has deleted the object, its unsaved changes stay visible until their save
+  /// fails.
   private var isDeletedNow: Bool {
     state.isDeleted || state.isGone && pendingChange != .update
   }
@@ -74,11 +82,11 @@ public final class ContextObject<Value: ObjectValue>: Observable, Identifiable {
 
   /// Changes the value.
   ///
-  /// A deleted object, and one that is not loaded, cannot be changed.
+  /// An object that is deleted or not loaded cannot be changed.
   ///
   /// - Parameter value: The value, with the ID of the object.
-  /// - Throws: `ClientError`: `invalidIdentifier` for the value of another object,
-  ///   `objectNotFound` for a deleted object and one that is not loaded.
+  /// - Throws: `ClientError`: `invalidIdentifier` for the value of a different object,
+  ///   `objectNotFound` for an object that is deleted or not loaded.
   public func set(_ value: Value) throws(ClientError) {
     guard value.id == state.id || context?.permanentID(for: value.id) == state.id else {
       throw ClientError(
@@ -93,7 +101,7 @@ public final class ContextObject<Value: ObjectValue>: Observable, Identifiable {
     change { $0.current = value }
   }
 
-  /// A property of the value; nil for a deleted object and one that is not loaded.
+  /// A property of the value; nil for an object that is deleted or not loaded.
   public subscript<Member>(dynamicMember keyPath: KeyPath<Value, Member>) -> Member? {
     value?[keyPath: keyPath]
   }
@@ -116,7 +124,7 @@ public final class ContextObject<Value: ObjectValue>: Observable, Identifiable {
     change { $0.isDeleted = true }
   }
 
-  /// Takes back the insertion of the object, without a step of its own.
+  /// Withdraws the insertion of the object without adding an undo step.
   func withdraw() {
     mutate { $0.isDeleted = true }
   }
@@ -172,7 +180,7 @@ extension ContextObject: RegisteredObject {
     }
   }
 
-  /// Remembers the value that is being saved, which has no temporary IDs of stored objects.
+  /// Records the value that is being saved, in which permanent IDs replace those of saved objects.
   private func save(_ value: Value) {
     state.saving = value
     if state.current != value { mutate { $0.current = value } }
@@ -182,7 +190,7 @@ extension ContextObject: RegisteredObject {
     guard !object.isNull else { return mutate { $0.isGone = true } }
     let value = try ValueDecoder.decode(Value.self, from: object)
     let version = object[.version]?.integer ?? 0
-    // An older state arrives where a fetch has been faster than a subscription.
+    // A subscription can deliver an older state than an earlier fetch.
     guard version >= state.version else { return }
     var taken = state
     taken.current =
@@ -246,9 +254,9 @@ extension ContextObject: RegisteredObject {
   }
 }
 
-/// Values with other IDs, and on other values of the store.
+/// Functions that replace the IDs of values and apply changes to newer stored values.
 enum ValueIdentity {
-  /// Returns a value with an ID, in which permanent IDs replace temporary ones.
+  /// Returns a copy of a value with a new ID, in which permanent IDs replace temporary IDs.
   static func replaced<Value: ObjectValue>(
     _ value: Value,
     id: WrappedID,
@@ -271,10 +279,10 @@ enum ValueIdentity {
     }
   }
 
-  /// Returns a value whose changes since one value of the store are made to a newer one.
+  /// Returns a newer stored value with the changes that a value has made to an older stored value.
   ///
-  /// Lists of related objects keep what was added and removed on both sides. A value that cannot
-  /// be encoded stays as it is, and fails when it is saved.
+  /// A list of related objects keeps the additions and removals of both sides. A value that cannot
+  /// be encoded is returned unchanged, and its save fails.
   static func rebased<Value: ObjectValue>(
     _ value: Value,
     from old: Value,

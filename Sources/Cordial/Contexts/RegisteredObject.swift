@@ -8,26 +8,26 @@ protocol RegisteredObject: AnyObject {
   var valueType: ObjectIdentifier { get }
   /// The name of the type of the value, for errors.
   var typeName: String { get }
-  /// What a request returns of the object.
+  /// The properties that a request returns for the object.
   var selection: TypeSelection { get }
-  /// What the next save does with the object; nil for nothing.
+  /// The change that the next save stores for the object; nil for none.
   var pendingChange: ContextChange? { get }
 
-  /// Adds the pending change to a save, and remembers what it saves.
+  /// Adds the pending change to a save, and records the value that the save stores.
   ///
   /// - Parameters:
   ///   - request: The save.
-  ///   - ids: The permanent IDs of objects that were inserted before.
-  /// - Throws: `ClientError` for a value that the protocol does not have.
+  ///   - ids: The permanent IDs of the objects that earlier saves have inserted, by temporary ID.
+  /// - Throws: `ClientError` for a value that the protocol cannot represent.
   func addChange(to request: inout SaveRequest, _ ids: [WrappedID: WrappedID]) throws(ClientError)
 
-  /// Takes what the store has of the object.
+  /// Updates the object to its state in the store.
   ///
-  /// - Parameter object: The object of a response; null for one that does not exist.
-  /// - Throws: `ValueMismatch` for an object that has no value of the type.
+  /// - Parameter object: The object in a response; null if the object does not exist.
+  /// - Throws: `ValueMismatch` for an object that cannot be decoded as the type.
   func take(_ object: JSONValue) throws(ValueMismatch)
 
-  /// Ends a save that stored what `addChange` added.
+  /// Records that the store has saved the change that `addChange` added.
   ///
   /// - Parameters:
   ///   - ids: The permanent IDs of all inserted objects.
@@ -41,11 +41,11 @@ protocol RegisteredObject: AnyObject {
   /// Discards the pending change.
   func rollback()
 
-  /// Returns what restores the unsaved state that the object has now.
+  /// Returns a closure that restores the present unsaved state of the object.
   func snapshot() -> () -> Void
 }
 
-/// What the next save does with an object.
+/// The change that the next save makes to an object.
 enum ContextChange: Sendable {
   case insert, update, delete
 }

@@ -1,7 +1,7 @@
 import CordialValues
 import JSON
 
-/// The entities of a draft, and what a person has to decide about them.
+/// The entities of a draft, and the decisions about them that a person has to make.
 struct DraftedModel: Sendable {
   private(set) var entities: [DraftedEntity] = []
   private(set) var decisions: [String] = []
@@ -9,12 +9,12 @@ struct DraftedModel: Sendable {
   /// Creates a draft without entities.
   init() {}
 
-  /// Finds the entities that the facts need.
+  /// Derives the entities from facts about their properties.
   ///
   /// - Parameters:
-  ///   - facts: What is known of the properties.
-  ///   - names: The names of the entities that the facts are about, in order.
-  ///   - owners: The entities of known objects.
+  ///   - facts: The facts about the properties.
+  ///   - names: The names of the entities of the facts, in order.
+  ///   - owners: The entities of known objects, by ID.
   /// - Throws: `ClientError` with `valueMismatch` for a property whose facts contradict each other.
   init(
     _ facts: [PropertyFact],
@@ -22,7 +22,7 @@ struct DraftedModel: Sendable {
     _ owners: [WrappedID: String]
   ) throws(ClientError) {
     entities = names.map { DraftedEntity(name: $0) }
-    // The properties of the entities come first, because they tell where a key path leads.
+    // Direct properties come first, because a key path needs the destinations of relationships.
     for isPath in [false, true] {
       for fact in facts where fact.path.contains(".") == isPath { try add(fact, owners) }
     }
@@ -39,7 +39,7 @@ struct DraftedModel: Sendable {
     var entity = fact.entity
     let names = fact.path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     for (place, name) in names.enumerated() {
-      // An aggregate is computed from what precedes it.
+      // An aggregate is computed from the path before it, and adds no property.
       if name.hasPrefix("@") { return }
       let index = self.index(of: entity)
       guard place < names.count - 1 else { return try add(fact, name, to: index, owners) }
@@ -86,7 +86,7 @@ struct DraftedModel: Sendable {
     }
   }
 
-  /// Adds a relationship where the entity has none of that name, and returns its destination.
+  /// Returns the destination of a relationship, and adds the relationship if it is missing.
   private mutating func relate(
     _ name: String,
     from index: Int,
@@ -98,7 +98,7 @@ struct DraftedModel: Sendable {
       return known.destination
     }
     let (destination, isGuess) = destination(name, isToMany: isToMany, targets)
-    // A property of the relationship's name was only known as an attribute without a value.
+    // An earlier fact without a value made an attribute of the relationship's name.
     entities[index].attributes.removeAll { $0.name == name && $0.type == nil }
     entities[index].relationships.append(
       DraftedRelationship(
@@ -121,7 +121,7 @@ struct DraftedModel: Sendable {
     if let target = targets.first { return (target, false) }
     let lower = name.lowercased()
     let singular = isToMany && lower.hasSuffix("s") ? String(lower.dropLast()) : lower
-    // `parentGroup` refers to a Group, as `group` does.
+    // Both `parentGroup` and `group` refer to the entity `Group`.
     let matches = entities.map(\.name).filter { singular.hasSuffix($0.lowercased()) }
     if let match = matches.max(by: { $0.count < $1.count }) { return (match, false) }
     let stem = isToMany && name.hasSuffix("s") ? String(name.dropLast()) : name
@@ -136,7 +136,7 @@ struct DraftedModel: Sendable {
 
   // MARK: Inverses
 
-  /// Makes two relationships each other's inverse, where no other one leads between the entities.
+  /// Pairs two relationships as inverses if no other relationship connects their entities.
   private mutating func pairInverses() {
     for (index, entity) in entities.enumerated() {
       for (place, relationship) in entity.relationships.enumerated() {
@@ -206,7 +206,7 @@ struct DraftedEntity: Sendable {
 /// An attribute of a draft.
 struct DraftedAttribute: Sendable {
   let name: String
-  /// The type in a model file; nil where no value is known.
+  /// The type in a model file; nil if no value is known.
   private(set) var type: String?
   private(set) var isOptional: Bool
 
@@ -214,7 +214,7 @@ struct DraftedAttribute: Sendable {
     (self.name, self.type, self.isOptional) = (name, type, isOptional)
   }
 
-  /// Adds what another fact says; the result is whether both agree.
+  /// Merges an attribute from a further fact, and returns whether the types are compatible.
   mutating func join(_ other: DraftedAttribute) -> Bool {
     isOptional = isOptional && other.isOptional
     switch (type, other.type) {
@@ -222,7 +222,7 @@ struct DraftedAttribute: Sendable {
     case (nil, let known): type = known
     case (let first?, let second?) where first == second: break
     case ("int64", "double"), ("double", "int64"): type = "double"
-    // A text that looks like a date or a UUID beside one that does not.
+    // If only some texts look like dates or UUIDs, the attribute is a string.
     case ("string", "date"), ("date", "string"), ("string", "uuid"), ("uuid", "string"),
       ("date", "uuid"), ("uuid", "date"):
       type = "string"
@@ -247,7 +247,7 @@ struct DraftedRelationship: Sendable {
   let destination: String
   let isToMany: Bool
   let isOptional: Bool
-  /// Whether the destination is only known from the name.
+  /// Whether no known entity fits, so that the destination is a guess from the name.
   let isGuess: Bool
   var inverse: String?
 

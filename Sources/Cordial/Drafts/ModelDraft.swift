@@ -1,8 +1,7 @@
 package import CordialValues
 package import JSON
 
-/// A model file that would serve the values of a program, drafted from the program's types and
-/// from samples of their values.
+/// A draft of a model file, derived from a program's types and from samples of their values.
 ///
 ///     var draft = ModelDraft("Todo")
 ///     try draft.add(TodoGroup.self, samples: TodoGroup.samples)
@@ -10,15 +9,15 @@ package import JSON
 ///     print(draft.text)
 ///     for decision in draft.decisions { print(decision) }
 ///
-/// The types tell which attributes and relationships there are. The samples tell which objects a
-/// relationship refers to, and the type of an attribute that is an enumeration or a structure.
+/// The types determine the attributes and relationships. The samples determine the entities to
+/// which relationships refer, and the types of attributes that are enumerations or structures.
 public struct ModelDraft: Sendable {
   private let name: String
   private let version: String
   private var facts: [PropertyFact] = []
   private var projections: [JSONValue] = []
   private var entities: [String] = []
-  /// The entities of the samples, by their IDs.
+  /// The entities of the samples, by the ID of the sample.
   private var owners: [WrappedID: String] = [:]
   private var drafted = DraftedModel()
 
@@ -33,13 +32,13 @@ public struct ModelDraft: Sendable {
 
   /// Adds the properties of a type to its entity.
   ///
-  /// Several types of one entity share its properties.
+  /// Types of the same entity add to the same properties.
   ///
   /// - Parameters:
   ///   - type: The type.
-  ///   - samples: Values of the type, also with the IDs of mocks.
-  /// - Throws: `ClientError` with `valueMismatch`: for a type that cannot be decoded, and for a
-  ///   property that another type of the entity reads in another form. The draft is then unchanged.
+  ///   - samples: Values of the type; their IDs may be IDs of mocks.
+  /// - Throws: `ClientError` with `valueMismatch` for a type that cannot be decoded, and for a
+  ///   property that two types of the entity read in different forms. The draft is then unchanged.
   public mutating func add<Value: ObjectValue>(
     _ type: Value.Type,
     samples: [Value] = []
@@ -84,7 +83,7 @@ public struct ModelDraft: Sendable {
     self = draft
   }
 
-  /// Adds the properties that objects of the protocol have.
+  /// Adds the properties of objects in the form of the protocol.
   ///
   /// - Parameter objects: The IDs and the values of the objects; every property is optional.
   /// - Throws: `ClientError` with `valueMismatch` for a property with values of several forms.
@@ -129,12 +128,13 @@ public struct ModelDraft: Sendable {
     return .object(members)
   }
 
-  /// What only a person can decide: guesses to be checked, delete rules, what is unique and what
-  /// is indexed; in the order of the entities.
+  /// The decisions that a person has to make, in the order of the entities.
+  ///
+  /// They concern guesses to check, delete rules, unique properties and indexes.
   public var decisions: [String] { drafted.decisions }
 }
 
-/// What is known of a property from one type, or from one object.
+/// A fact about a property, from one type or from one object.
 struct PropertyFact: Sendable {
   let entity: String
   /// The name in the model, or the key path to it.
@@ -143,6 +143,6 @@ struct PropertyFact: Sendable {
   let isOptional: Bool
   /// Values of the property, without null.
   let samples: [JSONValue]
-  /// The property of the type, for a sentence.
+  /// The name of the property with its type or object, for error messages.
   let source: String
 }

@@ -1,18 +1,18 @@
 import CordialValues
 import JSON
 
-/// What a property is in a model.
+/// The form of a property in a model: an attribute or a relationship.
 enum PropertyForm: Equatable {
-  /// An attribute with its type in a model file; nil where no value is known.
+  /// An attribute with its type in a model file; the type is nil if no value is known.
   case attribute(type: String?)
   /// A relationship, with the entities of the objects that samples refer to.
   case relationship(isToMany: Bool, targets: [String])
 
-  /// Finds the form that all facts of one property have.
+  /// Derives the form of a property from one fact.
   ///
   /// - Parameters:
-  ///   - fact: What is known of the property.
-  ///   - owners: The entities of known objects.
+  ///   - fact: The fact about the property.
+  ///   - owners: The entities of known objects, by ID.
   init(_ fact: PropertyFact, _ owners: [WrappedID: String]) {
     func entity(_ value: JSONValue) -> String? {
       guard let id = value.string.flatMap({ WrappedID($0) }) else { return nil }
@@ -50,7 +50,7 @@ enum PropertyForm: Equatable {
     }
   }
 
-  /// The type of an attribute from which a type of the program reads some forms of values.
+  /// Returns the type of an attribute from which a Swift type reads values of some forms.
   private static func type(readingFrom samples: Set<WireSample>) -> String? {
     if samples.contains(.bool) { return "boolean" }
     if samples.contains(.number) { return "double" }
@@ -64,7 +64,7 @@ enum PropertyForm: Equatable {
     return samples.contains(.binary) ? "binary" : "string"
   }
 
-  /// The type of an attribute that has all of several values; nil without any.
+  /// Returns the type of an attribute that can have all sample values; nil without samples.
   private static func type(of samples: [JSONValue]) -> String? {
     guard let first = samples.first else { return nil }
     func all(_ test: (JSONValue) -> Bool) -> Bool { samples.allSatisfy(test) }

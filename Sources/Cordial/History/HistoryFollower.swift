@@ -1,7 +1,7 @@
 import CordialProtocol
 import Synchronization
 
-/// A part of a program that is told every commit of a store, in their order and across restarts.
+/// A component that receives every commit of a store, in order and across restarts.
 ///
 ///     struct Mirror: HistoryFollower {
 ///       let name = "mirror"
@@ -14,9 +14,9 @@ public protocol HistoryFollower: Sendable {
 
   /// Handles a commit.
   ///
-  /// The same commit comes again where the program ends before the store knows that it was handled.
+  /// A commit is delivered again if the program ends before the store has recorded its handling.
   ///
-  /// - Throws: Any error, which ends the following; the commit comes again in the next run.
+  /// - Throws: Any error, which ends the run; the next run delivers the commit again.
   func follow(_ commit: StoreCommit) async throws
 }
 
@@ -24,14 +24,15 @@ extension Client {
   /// The number of commits that a follower reads at once.
   private static let pageCount = 100
 
-  /// Tells a follower every commit after its position, and every later one.
+  /// Delivers every commit after a follower's position to the follower, including future commits.
   ///
-  /// The store retains the history for the follower's name from the first run on. The run continues
-  /// after the connection has ended, and ends when the task is cancelled or the client is closed.
+  /// From the first run on, the store retains the history for the follower's name. The run
+  /// continues after the end of a connection. It ends when the task is cancelled or the client is
+  /// closed.
   ///
   /// - Parameter follower: The follower.
-  /// - Throws: The error of the follower, or `ClientError`: `historyExpired` where the follower was
-  ///   away for too long.
+  /// - Throws: The error of the follower, or `ClientError`: `historyExpired` if the follower was
+  ///   inactive for too long.
   public func run(_ follower: some HistoryFollower) async throws {
     let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let failure = Mutex<ClientError?>(nil)
@@ -63,10 +64,10 @@ extension Client {
     }
   }
 
-  /// Registers a follower, whose commits are those after the first registration of its name.
+  /// Registers a follower, which receives the commits after the first registration of its name.
   ///
   /// - Parameter follower: The follower.
-  /// - Returns: The position after which it has not handled the commits.
+  /// - Returns: The position up to which the follower has handled the commits.
   /// - Throws: `ClientError`.
   @discardableResult
   package func register(
@@ -96,7 +97,7 @@ extension Client {
     }
   }
 
-  /// Waits until the client is connected; the result is false where it was closed.
+  /// Waits until the client is connected; returns false if the client is closed.
   private func isConnectedAgain() async -> Bool {
     for await state in states {
       switch state {

@@ -2,9 +2,9 @@ import CordialProtocol
 public import CordialValues
 import JSON
 
-/// A commit of a store, as its history has it.
+/// A commit in the history of a store.
 public struct StoreCommit: Sendable, Equatable {
-  /// What a commit has done with an object.
+  /// The change of one object by a commit.
   public struct Change: Sendable, Equatable {
     /// The kind of a change.
     public enum Kind: String, Sendable {
@@ -18,11 +18,11 @@ public struct StoreCommit: Sendable, Equatable {
 
     /// The ID of the object.
     public let id: WrappedID
-    /// What was done.
+    /// The kind of the change.
     public let kind: Kind
     /// The names of the properties that an update has written.
     public let properties: [String]
-    /// The values before the change, as far as the history has them.
+    /// The former values that the history has, by property.
     public let before: [String: WireValue]
   }
 
@@ -30,13 +30,13 @@ public struct StoreCommit: Sendable, Equatable {
   public let token: String
   /// The time of the commit: RFC 3339 in UTC, with milliseconds.
   public let time: String
-  /// The author; nil for a commit without one.
+  /// The author; nil for a commit without an author.
   public let author: String?
-  /// The context that the author named; nil for none.
+  /// The context that the writer named; nil for none.
   public let context: String?
-  /// The changes, one for each object; empty where there are too many for a response.
+  /// The changes, one for each object; empty if there are too many for a response.
   public let changes: [Change]
-  /// The number of changes that are left out, because they are too many for a response.
+  /// The number of changes that the response omits, because there are too many.
   public let omittedCount: Int
 
   init(_ transaction: HistoryCall.Transaction) throws(ClientError) {
@@ -50,7 +50,7 @@ public struct StoreCommit: Sendable, Equatable {
       }
       var before: [String: WireValue] = [:]
       for member in change.before {
-        // A structure, as a composite has, is given as its JSON text.
+        // A structure, such as the change of a to-many, becomes its JSON text.
         before[member.name] = WireValue(member.value) ?? .string(member.value.text)
       }
       changes.append(

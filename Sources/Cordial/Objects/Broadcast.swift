@@ -2,7 +2,7 @@ import Synchronization
 
 /// The readers of a sequence of elements.
 ///
-/// A reader that is slower than the elements gets the newest one only.
+/// A reader that is slower than the elements gets the newest element only.
 final class Broadcast<Element: Sendable>: Sendable {
   private struct Readers {
     var continuations: [Int: AsyncStream<Element>.Continuation] = [:]
@@ -18,7 +18,7 @@ final class Broadcast<Element: Sendable>: Sendable {
 
   /// Returns a sequence of every later element.
   ///
-  /// - Parameter first: An element before those; nil for none.
+  /// - Parameter first: The element at the beginning of the sequence; nil for none.
   /// - Returns: The sequence.
   func stream(beginningWith first: Element? = nil) -> AsyncStream<Element> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
@@ -44,9 +44,9 @@ final class Broadcast<Element: Sendable>: Sendable {
     }
   }
 
-  /// Ends all sequences, and those that begin later after their first element.
+  /// Ends all sequences; a sequence that begins later ends after its first element.
   func finish() {
-    // The handlers of ended sequences take the lock.
+    // The sequences end outside the lock, because their termination handlers take the lock.
     let ended = readers.withLock { readers in
       readers.isFinished = true
       defer { readers.continuations = [:] }

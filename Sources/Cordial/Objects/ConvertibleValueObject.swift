@@ -27,19 +27,21 @@ where ID == WrappedID {
   /// The number of changes of the stored object; 0 for a mock and before the value was loaded.
   var version: Int64 { get }
 
-  /// The current value and every later one, nil where the object was deleted.
+  /// A sequence of the current value and every later value.
+  ///
+  /// An element is nil before the first load and after the deletion of the object.
   ///
   /// A reader that is slower than the changes gets the newest value only.
   var values: ValueSequence<Value> { get }
 }
 
 extension ConvertibleValueObject {
-  /// Returns whether both have the same value and version.
+  /// Returns whether two objects have the same value and version.
   public static func == (first: Self, second: Self) -> Bool {
     first.convertToValueType() == second.convertToValueType() && first.version == second.version
   }
 
-  /// Hides the type, and with it the source, of the object.
+  /// Returns an object that hides the type and the source of this object.
   public func eraseToAny() -> AnyConvertibleValueObject<Value> {
     AnyConvertibleValueObject(self)
   }
@@ -49,7 +51,7 @@ extension ConvertibleValueObject {
 public final class AnyConvertibleValueObject<Value: BaseValue>: ConvertibleValueObject {
   private let object: any ConvertibleValueObject<Value>
 
-  /// Creates an object that has the value, the changes and the identity of another one.
+  /// Creates an object with the value, the changes and the identity of a given object.
   public init(_ object: some ConvertibleValueObject<Value>) {
     self.object = object
   }
@@ -69,6 +71,8 @@ public final class AnyConvertibleValueObject<Value: BaseValue>: ConvertibleValue
   /// The number of changes of the stored object; 0 for a mock and before the value was loaded.
   public var version: Int64 { object.version }
 
-  /// The current value and every later one, nil where the object was deleted.
+  /// A sequence of the current value and every later value.
+  ///
+  /// An element is nil before the first load and after the deletion of the object.
   public var values: ValueSequence<Value> { object.values }
 }

@@ -2,8 +2,8 @@ public import CordialValues
 
 /// A live object that a program creates from a value alone, for previews and tests.
 ///
-/// Setting a property or the value notifies the observers, as a change in a store does. A type of
-/// the program's own needs its storage only; `Mock` is ready-made.
+/// Setting a property or the value notifies the observers, as a change in a store does. `Mock` is a
+/// ready-made type. A custom type needs only a storage and an initializer.
 ///
 ///     final class MockGroup: TestableConvertibleValueObject {
 ///       let storage: MockStorage<TodoGroup>
@@ -11,7 +11,7 @@ public import CordialValues
 ///     }
 @dynamicMemberLookup
 public protocol TestableConvertibleValueObject<Value>: ConvertibleValueObject {
-  /// The type of the object's value; declared again, so that `storage` tells it.
+  /// The type of the object's value, declared again so that the compiler infers it from `storage`.
   associatedtype Value
 
   /// The value of the object, with its observers.
@@ -31,10 +31,10 @@ extension TestableConvertibleValueObject {
   /// The newest value.
   public var lastValidValue: Value? { storage.object.lastValidValue }
 
-  /// 0: a mock has no version.
+  /// The version, which is always 0 because a mock is not stored.
   public var version: Int64 { 0 }
 
-  /// The current value and every later one, nil where the object was deleted.
+  /// A sequence of the current value and every later value; nil stands for a deleted object.
   public var values: ValueSequence<Value> { ValueSequence(storage.object) }
 
   /// A property of the value.
@@ -52,12 +52,12 @@ extension TestableConvertibleValueObject {
     }
   }
 
-  /// Replaces the value; the observers are notified unless both are equal.
+  /// Replaces the value, and notifies the observers unless the values are equal.
   public func update(_ value: Value) {
     storage.object.set(value)
   }
 
-  /// Deletes the object, as another program may do at any time.
+  /// Deletes the object, as another client can delete a stored object at any time.
   public func delete() {
     storage.object.set(nil)
   }

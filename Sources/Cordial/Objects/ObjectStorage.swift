@@ -16,7 +16,7 @@ public final class ObjectStorage<Value: BaseValue>: Observable, Sendable {
 
   /// Creates the storage of an object.
   ///
-  /// - Parameter value: The current value; nil where it is not loaded yet.
+  /// - Parameter value: The current value; nil if it is not loaded yet.
   public init(_ value: Value?) {
     state = Mutex(State(value: value, lastValidValue: value))
   }
@@ -61,23 +61,25 @@ public final class ObjectStorage<Value: BaseValue>: Observable, Sendable {
     if isChanged { property.changed() }
   }
 
-  /// Sets the value, and returns whether it differs from the former one.
+  /// Sets the value, and returns whether it differs from the former value.
   private func replace(_ state: inout State, with value: Value?) -> Bool {
     guard value != state.value else { return false }
     state.value = value
     if let value { state.lastValidValue = value }
-    // In the lock, so that every reader gets the values in their order.
+    // Sending inside the lock gives every reader the values in the order of the changes.
     readers.send(value)
     return true
   }
 
-  /// Returns a sequence of the current value and every later one.
+  /// Returns a sequence of the current value and every later value.
   func stream() -> AsyncStream<Value?> {
     state.withLock { readers.stream(beginningWith: .some($0.value)) }
   }
 }
 
-/// The current value of a live object and every later one, nil where the object was deleted.
+/// A sequence of the current value of a live object and every later value.
+///
+/// An element is nil before the first load and after the deletion of the object.
 ///
 /// A reader that is slower than the changes gets the newest value only.
 public struct ValueSequence<Value: BaseValue>: AsyncSequence, Sendable {
@@ -88,7 +90,7 @@ public struct ValueSequence<Value: BaseValue>: AsyncSequence, Sendable {
     self.storage = storage
   }
 
-  /// Begins with the current value.
+  /// Creates an iterator that begins with the current value.
   public func makeAsyncIterator() -> AsyncStream<Value?>.Iterator {
     storage.stream().makeAsyncIterator()
   }

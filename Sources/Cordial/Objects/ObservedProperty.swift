@@ -2,12 +2,12 @@ import Observation
 
 /// One property that observers follow.
 ///
-/// The class is not generic: in a generic one, Swift would make the property's key path anew at
-/// each access.
+/// The class is not generic, because Swift would rebuild the key path of a generic class at each
+/// access.
 final class ObservedProperty: Observable, Sendable {
   private let registrar = ObservationRegistrar()
 
-  /// What stands for the property in its key path.
+  /// A placeholder that the key path of the property names.
   private var content: Void { () }
 
   /// Registers a read of the property.
@@ -15,10 +15,10 @@ final class ObservedProperty: Observable, Sendable {
     registrar.access(self, keyPath: \.content)
   }
 
-  /// Notifies the observers of a change that was made.
+  /// Notifies the observers after a change.
   ///
-  /// An observer on another thread may read at once. Before the change it would read the former
-  /// value, and would not be notified again.
+  /// The caller changes the value first, because an observer on another thread may read at once. An
+  /// observer that was notified before the change could read the former value and miss the change.
   func changed() {
     registrar.withMutation(of: self, keyPath: \.content) {}
   }

@@ -12,10 +12,10 @@ public enum FetchDataSource<Value: BaseValue>: Sendable {
   ///
   /// - Parameters:
   ///   - id: The ID of a value, or of an object.
-  ///   - isolation: The actor on which the object's value changes; where it is nil, a value changes
-  ///     at any time, and `withObservationTracking` may miss the change.
-  /// - Returns: The object; nil for an ID that the mocks do not have, and for the ID of a mock
-  ///   where the source is a service.
+  ///   - isolation: The actor on which the object's value changes. If it is nil, the value changes
+  ///     at any time, and `withObservationTracking` may miss a change.
+  /// - Returns: The object. A list of mocks returns nil for an ID that it does not have. A service
+  ///   returns nil for the ID of a mock and for an ID of an unrelated entity.
   public func object(
     with id: WrappedID,
     isolation: (any Actor)? = #isolation
@@ -61,7 +61,7 @@ public final class DataSourceRegistry<Sources: Sendable>: Sendable {
     self.sources = Mutex(sources)
   }
 
-  /// The sources for results that are created now.
+  /// The sources for new results.
   public var current: Sources {
     replacement.get() ?? self.sources.withLock { $0 }
   }
@@ -71,7 +71,7 @@ public final class DataSourceRegistry<Sources: Sendable>: Sendable {
     self.sources.withLock { $0 = sources }
   }
 
-  /// Replaces the sources for results that an operation creates, in a test that runs beside others.
+  /// Replaces the sources for results that an operation creates, so that tests can run in parallel.
   ///
   /// - Parameters:
   ///   - sources: The sources.

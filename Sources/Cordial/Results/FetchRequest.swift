@@ -4,17 +4,18 @@ import JSON
 
 /// A request for the objects of an entity, as values of a type.
 ///
-/// The type needs no entity here, so that views can make requests without knowing a store.
+/// `Value` needs no entity here, so that views can create requests without knowledge of a store.
 public struct FetchRequest<Value: BaseValue>: Equatable, Sendable {
   /// The condition; nil for all objects.
   public var predicate: FetchPredicate?
-  /// The order: names of properties and key paths, with `-` before one that descends.
+  /// The order: names of properties and key paths; a leading `-` means descending order.
   ///
-  /// Without any, the objects are in the order of their IDs.
+  /// If the list is empty, the objects are in the order of their IDs.
   public var sort: [String]
-  /// The property or key path whose values are the sections, with `-` before one that descends.
+  /// The property or key path whose values define the sections; a leading `-` means descending
+  /// order.
   ///
-  /// The objects are sorted by it first. nil for a result without sections.
+  /// The objects are sorted by section first. nil means a result without sections.
   public var sectionBy: String?
   /// The maximum number of objects; nil for all.
   public var limit: Int?
@@ -23,7 +24,7 @@ public struct FetchRequest<Value: BaseValue>: Equatable, Sendable {
   /// Whether objects of the entity's descendants match.
   public var includesSubentities: Bool
 
-  /// The reason why a condition from key paths has no meaning in a store; nil for none.
+  /// The reason why a store cannot evaluate the condition; nil if it can.
   var mismatch: ValueMismatch?
 
   /// Creates a request.
@@ -31,7 +32,7 @@ public struct FetchRequest<Value: BaseValue>: Equatable, Sendable {
   /// - Parameters:
   ///   - predicate: The condition; nil for all objects.
   ///   - sort: The order, like `["-priority", "title"]`; empty for the order of the IDs.
-  ///   - sectionBy: The property or key path whose values are the sections; nil for none.
+  ///   - sectionBy: The property or key path whose values define the sections; nil for no sections.
   ///   - limit: The maximum number of objects; nil for all.
   ///   - offset: The number of objects that the result omits at its beginning.
   ///   - includesSubentities: Whether objects of the entity's descendants match.
@@ -53,14 +54,14 @@ public struct FetchRequest<Value: BaseValue>: Equatable, Sendable {
 }
 
 extension FetchRequest where Value: ObjectValue {
-  /// Makes the request fail when it opens.
+  /// Makes the request fail when it runs.
   ///
-  /// - Parameter reason: A sentence about its condition.
+  /// - Parameter reason: A sentence about the error in the condition.
   package mutating func refuse(because reason: String) {
     mismatch = ValueMismatch("", "", reason)
   }
 
-  /// What the service returns of each object.
+  /// The part of each object that the service returns.
   var selection: TypeSelection {
     mismatch.map(TypeSelection.invalid) ?? TypeSelection.of(Value.self)
   }

@@ -3,16 +3,16 @@ public import Observation
 
 /// The live result of a request: the objects of a list, in their order.
 ///
-/// The sequence changes only when the IDs or their order do. A change of a value notifies the
-/// observers of its object only. Rows load their values when they are read, in batches.
+/// The sequence changes only if the IDs, their order or the sections change. A change of a value
+/// notifies only the observers of its object. Rows load their values in batches when they are read.
 ///
-/// A result lives on the actor that creates it: its rows and their values change there only,
-/// between two turns of the actor, and never inside a call of a member. The subscription ends when
-/// the last holder releases the result.
+/// A result belongs to the actor that creates it. Rows and values change in separate turns of this
+/// actor, never during a call of a member. The subscription ends when the last reference to the
+/// result is released.
 public final class FetchedResults<Value: BaseValue>: Observable {
   /// The latest change of the sequence, for the choice of an animation.
   public enum Change: Sendable {
-    /// The sequence has its rows for the first time: they appear without animation.
+    /// The first rows have arrived; a view shows them without animation.
     case initial
     /// The rows of another request have replaced the sequence.
     case replaced
@@ -28,14 +28,14 @@ public final class FetchedResults<Value: BaseValue>: Observable {
   private var storedRequest: FetchRequest<Value>?
   private var latest: Change?
   private var failure: ClientError?
-  /// The task that takes the rows on the actor of the result.
+  /// The task that applies new rows on the actor of the result.
   private var follower: Task<Void, Never>?
 
-  /// Creates a result with a source of the program's registry.
+  /// Creates a result with a source from the program's registry.
   ///
   /// - Parameters:
   ///   - path: The key path of the source, like `\TodoSources.groups`.
-  ///   - request: The request; nil for one that is set later. A list of mocks needs none.
+  ///   - request: The request; nil to set it later. A list of mocks needs no request.
   ///   - isolation: The actor of the result.
   public convenience init<Sources: DataSources>(
     _ path: KeyPath<Sources, FetchDataSource<Value>>,
@@ -49,7 +49,7 @@ public final class FetchedResults<Value: BaseValue>: Observable {
   ///
   /// - Parameters:
   ///   - source: The source of the objects.
-  ///   - request: The request; nil for one that is set later. A list of mocks needs none.
+  ///   - request: The request; nil to set it later. A list of mocks needs no request.
   ///   - isolation: The actor of the result.
   public init(
     _ source: FetchDataSource<Value>,
@@ -74,8 +74,8 @@ public final class FetchedResults<Value: BaseValue>: Observable {
 
   /// The request.
   ///
-  /// Another request replaces the rows in one step, when its result has arrived. Without a request
-  /// the result is empty, except that of a list of mocks.
+  /// A new request replaces the rows in one step, when its result has arrived. Without a request
+  /// the result is empty, unless its source is a list of mocks.
   public var request: FetchRequest<Value>? {
     get {
       registrar.access(self, keyPath: \.request)
@@ -94,13 +94,13 @@ public final class FetchedResults<Value: BaseValue>: Observable {
     return latest
   }
 
-  /// The error that the source has reported last; nil since rows have arrived.
+  /// The latest error of the source; nil after newer rows have arrived.
   public var error: ClientError? {
     registrar.access(self, keyPath: \.error)
     return failure
   }
 
-  /// An element for each change of the sequence, fewer for a slow reader.
+  /// A sequence with an element for each change; a slow reader gets one for several changes.
   public var changes: AsyncStream<Void> { signals.stream() }
 
   /// The sections, in the order of their rows; empty without sections.
@@ -109,7 +109,7 @@ public final class FetchedResults<Value: BaseValue>: Observable {
     return rows.sections
   }
 
-  /// The rows, which later changes of the result do not change.
+  /// A snapshot of the rows.
   var current: ResultRows<Value> {
     registrar.access(self, keyPath: \.count)
     return rows
@@ -122,7 +122,7 @@ public final class FetchedResults<Value: BaseValue>: Observable {
     }
     guard let rows = news.rows else { return }
     guard !rows.hasSameSequence(as: self.rows) || latest == nil && storedRequest != nil else {
-      // The rows may load their values from another source.
+      // The sequence is equal, but the new rows may load their values from a different source.
       self.rows = rows
       return
     }

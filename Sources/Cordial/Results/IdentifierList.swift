@@ -2,7 +2,7 @@ import CordialValues
 
 /// The IDs of a result, in their order.
 ///
-/// IDs of one entity that the store assigned take eight bytes each.
+/// If the store assigned all IDs and they are of one entity, each ID takes eight bytes.
 struct IdentifierList: Sendable, Equatable {
   private enum Storage: Sendable, Equatable {
     case numbers(entity: String, [Int64])
@@ -15,7 +15,7 @@ struct IdentifierList: Sendable, Equatable {
 
   /// Reads the IDs of a result.
   ///
-  /// - Throws: `ClientError` with a text that is not an ID.
+  /// - Throws: `ClientError` for a text that is not an ID.
   init(_ texts: [String]) throws(ClientError) {
     guard let text = texts.first else { return }
     let first = try Self.identifier(text)
@@ -49,7 +49,7 @@ struct IdentifierList: Sendable, Equatable {
     }
   }
 
-  /// Applies a difference of two results.
+  /// Applies the difference between two results.
   ///
   /// - Parameters:
   ///   - removed: The offsets of the removed IDs in this list.
@@ -81,7 +81,7 @@ struct IdentifierList: Sendable, Equatable {
     }
   }
 
-  /// The maximum number of elements that are moved one at a time.
+  /// The maximum number of removals and insertions that are applied one at a time.
   private static let singlyMax = 16
 
   private static func apply<Element>(
@@ -121,7 +121,7 @@ struct IdentifierList: Sendable, Equatable {
     return id
   }
 
-  /// Returns the number of an ID that the store assigned to an object of an entity.
+  /// Returns the object number in an ID of an entity; nil if the store did not assign the ID.
   private static func number(_ text: String, of entity: String) -> Int64? {
     let bytes = text.utf8Span.span
     let name = entity.utf8Span.span

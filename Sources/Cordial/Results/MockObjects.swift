@@ -48,12 +48,12 @@ public final class MockObjects<Value: BaseValue>: ExpressibleByArrayLiteral, Sen
     updateSections { $0 = sections }
   }
 
-  /// Creates a list of mocks of values.
+  /// Creates a list with a mock for each value.
   public convenience init(_ values: [Value]) {
     self.init(values.map { Mock($0).eraseToAny() })
   }
 
-  /// Creates a list.
+  /// Creates a list from an array literal.
   public convenience init(arrayLiteral elements: AnyConvertibleValueObject<Value>...) {
     self.init(elements)
   }
@@ -61,7 +61,7 @@ public final class MockObjects<Value: BaseValue>: ExpressibleByArrayLiteral, Sen
   /// The objects, in the order of the list.
   public var objects: [AnyConvertibleValueObject<Value>] { state.withLock { $0.objects.elements } }
 
-  /// Returns the object with an ID; nil where the list has none.
+  /// Returns the object with an ID; nil if the list does not have the object.
   ///
   /// - Complexity: Linear in the list.
   public func object(with id: WrappedID) -> AnyConvertibleValueObject<Value>? {
@@ -73,7 +73,8 @@ public final class MockObjects<Value: BaseValue>: ExpressibleByArrayLiteral, Sen
   /// - Parameters:
   ///   - object: The object.
   ///   - index: An index from 0 to the number of objects; nil for the end of the list.
-  /// - Complexity: Without sections a small part of the list; otherwise linear in it.
+  /// - Complexity: Without sections, linear in a small part of the list; with sections, linear in
+  ///   the list.
   public func insert(_ object: AnyConvertibleValueObject<Value>, at index: Int? = nil) {
     let isInserted = state.withLock { state in
       guard state.sections.isEmpty else { return false }
@@ -91,7 +92,7 @@ public final class MockObjects<Value: BaseValue>: ExpressibleByArrayLiteral, Sen
     update { objects in objects.removeAll { $0.id == id } }
   }
 
-  /// Changes the list; results are notified where the sequence of IDs differs.
+  /// Changes the list, and notifies the results if the sequence of IDs differs.
   ///
   /// - Parameter body: Changes the objects.
   public func update(_ body: (inout [AnyConvertibleValueObject<Value>]) -> Void) {
@@ -124,7 +125,7 @@ public final class MockObjects<Value: BaseValue>: ExpressibleByArrayLiteral, Sen
 
   /// Changes the sections and their objects in one step.
   ///
-  /// - Parameter body: Changes the sections, which are empty for a list without sections.
+  /// - Parameter body: Changes the sections. For a list without sections, the array is empty.
   public func updateSections(_ body: (inout [MockSection<Value>]) -> Void) {
     state.withLock { state in
       let objects = state.objects.elements

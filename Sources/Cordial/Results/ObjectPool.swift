@@ -5,8 +5,8 @@ import Synchronization
 
 /// The live objects of a result, and the values of the rows that are read.
 ///
-/// One subscription by ID covers the window of rows and every object that the program holds. It
-/// moves with the rows that are read, one request at a time.
+/// One subscription by ID covers the window of rows, and other objects that the program holds up to
+/// a limit. The window moves to the rows that are read. At most one request is pending at a time.
 final class ObjectPool<Value: BaseValue>: Sendable {
   private struct Held {
     weak var object: LiveObject<Value>?
@@ -26,16 +26,16 @@ final class ObjectPool<Value: BaseValue>: Sendable {
     /// The subscription by ID; nil before the first row is read.
     var subscription: Int?
     var subscribed: [ObjectID] = []
-    /// Whether a response is awaited, and whether other objects are needed after it.
+    /// Whether a response is pending, and whether other objects are needed after it.
     var isWaiting = false
     var needsMore = false
     /// The objects whose values have arrived and are not set yet.
     var arrived: Set<ObjectID> = []
-    /// The position of `loaded`, where the first response of a result has filled it.
+    /// The position of `loaded` after the first response of a result; nil after the next request.
     var position: String?
   }
 
-  /// What has to be done with the subscription.
+  /// A change of the subscription.
   private enum Request {
     case begin(Int, [ObjectID], since: String?)
     case replace(Int, [ObjectID], since: String?)
@@ -47,25 +47,25 @@ final class ObjectPool<Value: BaseValue>: Sendable {
   private let selection: TypeSelection
   /// The actor on which the values of the objects change; nil for the thread on which they arrive.
   ///
-  /// An observer that reads on the actor misses no change: between its read and its registration
-  /// none is made.
+  /// An observer that reads on this actor misses no change, because no change can happen between
+  /// its read and its registration.
   ///
-  /// An actor may hold its objects, so that it is not held here.
+  /// The reference is weak, because the actor may retain the objects.
   private weak let isolation: (any Actor)?
   private let decode: @Sendable (JSONValue) throws(ValueMismatch) -> Value
   private let report: @Sendable (ClientError) -> Void
 
-  /// The number of rows that are loaded around a row that is read, before it and from it on.
+  /// The number of rows to load before a row that is read, and from that row on.
   private static var around: (before: Int, after: Int) { (25, 75) }
 
-  /// The number of objects outside of the window that stay subscribed.
+  /// The maximum number of subscribed objects outside the window.
   private static var heldMax: Int { 4096 }
 
   /// Creates a pool without objects.
   ///
   /// - Parameters:
   ///   - client: The client of the service.
-  ///   - selection: What a request returns of each object.
+  ///   - selection: The part of each object that a request returns.
   ///   - isolation: The actor on which the values of the objects change; nil for none.
   ///   - decode: Reads the value of an object.
   ///   - report: Called with each error.
@@ -124,7 +124,7 @@ final class ObjectPool<Value: BaseValue>: Sendable {
     return erased
   }
 
-  /// Sets the rows of the result, and loads the window again where it has other objects.
+  /// Sets the rows of the result, and loads the window if it has different objects.
   func set(_ list: IdentifierList) {
     state.withLock { state in
       state.list = list
@@ -135,7 +135,7 @@ final class ObjectPool<Value: BaseValue>: Sendable {
     load()
   }
 
-  /// Takes the first objects of a result with its rows.
+  /// Sets the rows of a new result, with the objects of the first rows.
   func begin(_ list: IdentifierList, first objects: [JSONValue], at token: String) {
     let values = read(objects)
     state.withLock { state in
@@ -150,7 +150,7 @@ final class ObjectPool<Value: BaseValue>: Sendable {
 
   // MARK: The subscription
 
-  /// Observes the objects that are needed, unless a response is awaited.
+  /// Observes the needed objects, unless a response is pending.
   private func load() {
     let request = state.withLock { state -> Request? in
       guard !state.isWaiting else {
@@ -158,13 +158,13 @@ final class ObjectPool<Value: BaseValue>: Sendable {
         return nil
       }
       state.held = state.held.filter { $0.value.object != nil }
-      // A result that has not taken its newest rows reads those before, which may be more.
+      // Until the result takes its newest rows, it can read beyond the end of the new list.
       let window = state.window.clamped(to: 0..<state.list.count).map { state.list[$0] }
       let known = Set(window)
       let others = state.held.keys.lazy.filter { !known.contains($0) }.prefix(Self.heldMax)
       let ids = window + others.sorted { $0.description < $1.description }
       guard ids != state.subscribed else { return nil }
-      // The objects of the first response are resumed, so that they are not sent again.
+      // Resuming from the first response's position avoids a second transfer of its objects.
       let since = state.position.flatMap { position in
         Set(ids) == Set(state.loaded.keys) ? position : nil
       }
@@ -214,7 +214,7 @@ final class ObjectPool<Value: BaseValue>: Sendable {
       case .failure(let error): throw error
       }
     } catch {
-      // The next request of objects makes another subscription.
+      // The next load makes a new subscription.
       let number = state.withLock { state in
         state.subscribed = []
         defer { state.subscription = nil }
@@ -230,7 +230,7 @@ final class ObjectPool<Value: BaseValue>: Sendable {
     if needsMore { load() }
   }
 
-  /// Takes a change of an object, and returns the object's ID.
+  /// Applies a change of an object, and returns the object's ID.
   private func apply(_ change: ObservedDifference.ObjectChange) -> ObjectID? {
     guard let id = ObjectID(change.id) else { return nil }
     let loaded = change.object.flatMap { $0.isNull ? nil : read($0) }
@@ -246,7 +246,7 @@ final class ObjectPool<Value: BaseValue>: Sendable {
       return state.arrived.isEmpty
     }
     guard let isolation else { return setArrived() }
-    // One turn of the actor takes all that arrives before it.
+    // One turn of the actor sets all values that have arrived before it.
     if isFirst { Task { await setArrived(on: isolation) } }
   }
 
@@ -257,7 +257,7 @@ final class ObjectPool<Value: BaseValue>: Sendable {
       defer { state.arrived = [] }
       let subscribed = Set(state.subscribed)
       return state.arrived.compactMap { id in
-        // The value of an object that another request does not have is not known any more.
+        // An object that is no longer subscribed keeps its value, because its new value is unknown.
         guard state.loaded[id] != nil || subscribed.contains(id) else { return nil }
         return state.held[id]?.object.map { ($0, state.loaded[id]) }
       }
@@ -267,7 +267,7 @@ final class ObjectPool<Value: BaseValue>: Sendable {
     }
   }
 
-  /// Reads the values of objects; an object without a value of the type is reported.
+  /// Reads the values of objects, and reports each object that cannot be decoded.
   private func read(_ objects: [JSONValue]) -> [ObjectID: Loaded] {
     var values: [ObjectID: Loaded] = [:]
     for object in objects {
@@ -277,8 +277,7 @@ final class ObjectPool<Value: BaseValue>: Sendable {
     return values
   }
 
-  /// Reads the value of an object; the result is nil for one without a value of the type, which is
-  /// reported.
+  /// Reads the value of an object; reports an object that cannot be decoded, and returns nil.
   private func read(_ object: JSONValue) -> Loaded? {
     do throws(ValueMismatch) {
       return Loaded(value: try decode(object), version: object[.version]?.integer ?? 0)
@@ -293,7 +292,7 @@ final class ObjectPool<Value: BaseValue>: Sendable {
 final class LiveObject<Value: BaseValue>: ConvertibleValueObject {
   let id: WrappedID
   let storage = ObjectStorage<Value>(nil)
-  /// The pool that keeps the value up to date for as long as the object is held.
+  /// The pool that updates the value while the program holds the object.
   private let pool: ObjectPool<Value>
 
   init(_ id: ObjectID, _ pool: ObjectPool<Value>) {

@@ -11,13 +11,13 @@ public struct ObjectSource<Value: BaseValue>: Sendable {
   private let prepare: @Sendable (FetchRequest<Value>) throws(ClientError) -> PreparedRequest
   private let check: @Sendable (WrappedID) throws(ClientError) -> Void
 
-  /// A request for the type's entity, and what it returns of each object.
+  /// A request in the form of the protocol, with the part of each object that it returns.
   private struct PreparedRequest {
     let fetch: FetchCall
     let selection: TypeSelection
   }
 
-  /// The number of objects that a result has with its first response.
+  /// The number of objects in the first response of a result.
   private static var firstCount: Int { 50 }
 
   init(_ client: Client) where Value: ObjectValue {
@@ -72,10 +72,10 @@ public struct ObjectSource<Value: BaseValue>: Sendable {
   }
 }
 
-/// The pools of the objects that a program asks for by ID, one for each actor.
+/// The pools of the objects that a program requests by ID, one pool for each actor.
 private final class SinglePools<Value: BaseValue>: Sendable {
   private struct Entry {
-    /// The objects of a pool keep it.
+    /// The pool, which its objects retain.
     weak var pool: ObjectPool<Value>?
   }
 
@@ -86,7 +86,7 @@ private final class SinglePools<Value: BaseValue>: Sendable {
     self.make = make
   }
 
-  /// Returns the pool of an actor; that of no actor for nil.
+  /// Returns the pool of an actor; nil stands for no actor.
   func pool(on isolation: (any Actor)?) -> ObjectPool<Value> {
     let key = isolation.map { ObjectIdentifier($0) }
     return entries.withLock { entries in
@@ -119,7 +119,7 @@ private final class ResultSequence<Value: BaseValue>: Sendable {
         let list = try IdentifierList(result.ids ?? [])
         let sections = try ResultSection.list(result.sections ?? [], count: list.count)
         rows.withLock { $0 = (list, sections) }
-        // The objects are readable before the rows are shown.
+        // The pool receives the objects before the result shows the rows.
         pool.begin(list, first: result.objects ?? [], at: token)
         port.set(ResultRows(.identifiers(list, pool, recent), sections: sections))
       case .update(let json, _):
@@ -134,7 +134,7 @@ private final class ResultSequence<Value: BaseValue>: Sendable {
         }
         let changedSections = update.sections
         guard !removed.isEmpty || !inserted.isEmpty || changedSections != nil else { return }
-        // The list is taken out, so that it is changed in place.
+        // Removing the list from the state makes its storage unique, so that it changes in place.
         var (list, sections) = rows.withLock { rows in
           defer { rows.list = IdentifierList() }
           return rows

@@ -3,17 +3,17 @@ import Synchronization
 
 /// The objects of the rows that were read last.
 ///
-/// A view that reads values and drops their objects is thus notified of changes, as a view that
-/// holds the objects.
+/// The objects stay alive, so that a view that reads values and drops the objects is still notified
+/// of changes.
 final class RecentObjects<Value: BaseValue>: Sendable {
   private typealias Objects = [WrappedID: AnyConvertibleValueObject<Value>]
 
   private let objects = Mutex<(newer: Objects, older: Objects)>(([:], [:]))
 
-  /// The number of objects that are kept for certain; up to twice as many are kept.
+  /// The number of recent objects that are always retained; up to twice as many can be retained.
   private static var count: Int { 128 }
 
-  /// Keeps an object, until enough others were read.
+  /// Retains an object until enough other objects have been read.
   func keep(_ object: AnyConvertibleValueObject<Value>) {
     // Objects are released outside of the lock.
     let released = objects.withLock { objects -> Objects in

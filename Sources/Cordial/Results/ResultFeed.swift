@@ -1,24 +1,24 @@
 import CordialValues
 import Synchronization
 
-/// What a source has reported to a result since the result looked last.
+/// The reports of a source that the result has not taken yet.
 struct ResultNews<Value: BaseValue>: Sendable {
-  /// The newest rows; nil where they were not set.
+  /// The newest rows; nil if the source has set none.
   var rows: ResultRows<Value>?
-  /// Whether the rows are those of another request than the rows before.
+  /// Whether the rows are the first rows of a new request.
   var isReplacement = false
-  /// The error after the newest rows.
+  /// The error that the source has reported after the newest rows; nil for none.
   var error: ClientError?
 }
 
 /// The mailbox of one result, in which its sources set rows on any thread.
 ///
-/// The result takes the newest rows on its own actor, so that rows never change between two reads
-/// of one turn, and no queue grows.
+/// The result takes the newest rows on its own actor, so that rows never change within a turn of
+/// the actor. The mailbox keeps only the newest rows, so that no queue grows.
 final class ResultFeed<Value: BaseValue>: Sendable {
   private struct State {
     var news = ResultNews<Value>()
-    /// The number of the current source; those before it have no effect any more.
+    /// The number of the current port; reports of earlier ports are ignored.
     var generation = 0
     var hasRows = false
     var isClosed = false
@@ -27,7 +27,7 @@ final class ResultFeed<Value: BaseValue>: Sendable {
 
   private let state = Mutex(State())
   private let continuation: AsyncStream<Void>.Continuation
-  /// An element after the source has reported, one for several reports to a slow reader.
+  /// A signal after each report of the source; a slow reader gets one for several reports.
   let signals: AsyncStream<Void>
 
   /// The actor of the result.
@@ -38,10 +38,10 @@ final class ResultFeed<Value: BaseValue>: Sendable {
     (signals, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
-  /// Ends the work of the current source, and returns the port of the next one.
+  /// Ends the work of the current source, and returns the port of the next source.
   func nextPort() -> ResultPort<Value> {
-    // What the former source has reported is not the answer to the next request. Rows are released
-    // outside of the lock.
+    // Reports of the former source do not belong to the next request. The discarded rows are
+    // released outside the lock.
     let (close, _, generation) = state.withLock { state in
       defer { (state.close, state.news) = (nil, ResultNews()) }
       state.generation += 1
@@ -52,7 +52,7 @@ final class ResultFeed<Value: BaseValue>: Sendable {
     return ResultPort(feed: self, generation: generation)
   }
 
-  /// Returns what the source has reported since the last call; nil for nothing.
+  /// Returns the reports of the source since the last call; nil if there are none.
   func take() -> ResultNews<Value>? {
     state.withLock { state in
       defer { state.news = ResultNews() }
@@ -94,7 +94,9 @@ final class ResultFeed<Value: BaseValue>: Sendable {
   }
 }
 
-/// One source's access to the mailbox of a result; without effect after the next port was made.
+/// The access of one source to the mailbox of a result.
+///
+/// A port has no effect after the mailbox has made the next port.
 struct ResultPort<Value: BaseValue>: Sendable {
   fileprivate let feed: ResultFeed<Value>
   fileprivate let generation: Int
@@ -102,7 +104,7 @@ struct ResultPort<Value: BaseValue>: Sendable {
   /// The actor of the result.
   var isolation: any Actor { feed.isolation }
 
-  /// Sets the rows, which replace those that the result has not taken.
+  /// Sets the rows, and replaces rows that the result has not taken yet.
   func set(_ rows: ResultRows<Value>) {
     feed.report(from: generation) { news in
       news.rows = rows
@@ -115,7 +117,7 @@ struct ResultPort<Value: BaseValue>: Sendable {
     feed.report(from: generation) { $0.error = error }
   }
 
-  /// Sets what ends the work of the source; called at once where it has ended.
+  /// Sets the closure that ends the work of the source; calls it at once if the port is obsolete.
   func whenClosed(_ close: @escaping @Sendable () -> Void) {
     feed.whenClosed(generation, close)
   }

@@ -6,7 +6,8 @@ struct ResultRows<Value: BaseValue>: Sendable {
   enum Content: Sendable {
     /// The objects of a mock.
     case objects(SharedList<AnyConvertibleValueObject<Value>>)
-    /// The IDs of a service's result, the pool that loads their objects, and those that were read.
+    /// The IDs of a service's result, the pool that loads the objects, and the recently read
+    /// objects.
     case identifiers(IdentifierList, ObjectPool<Value>, RecentObjects<Value>)
   }
 
@@ -36,7 +37,7 @@ struct ResultRows<Value: BaseValue>: Sendable {
     }
   }
 
-  /// Returns whether both have the same IDs in the same order and in the same sections.
+  /// Returns whether two results have the same IDs in the same order and in the same sections.
   ///
   /// - Complexity: Linear in the rows that the two do not share.
   func hasSameSequence(as other: ResultRows) -> Bool {

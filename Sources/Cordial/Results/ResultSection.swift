@@ -1,9 +1,9 @@
 import CordialProtocol
 public import CordialValues
 
-/// A section of a result: neighbouring rows with the same value of the request's `sectionBy`.
+/// A section of a result: adjacent rows with the same value of the request's `sectionBy`.
 public struct ResultSection: Hashable, Sendable {
-  /// The value that the rows of the section share; null where they have none.
+  /// The value that the rows of the section share; null if they have no value.
   public let name: WireValue
   /// The indices of the rows in the flat result; empty only for a section of a mock.
   public let range: Range<Int>
@@ -56,7 +56,7 @@ public struct ResultSection: Hashable, Sendable {
 
 /// A result with a sentinel at the head and at the foot of each section, as one flat list.
 ///
-/// A list view with a row for each element shows headers, rows and footers without a second level.
+/// A list view with a row for each element can show headers, rows and footers without nesting.
 public struct SectionElements<Value: BaseValue>: RandomAccessCollection, Sendable {
   /// An element of the flat list.
   public enum Element: Identifiable, Sendable {
@@ -104,7 +104,7 @@ public struct SectionElements<Value: BaseValue>: RandomAccessCollection, Sendabl
   /// - Complexity: Logarithmic in the number of sections.
   public subscript(index: Int) -> Element {
     let sections = rows.sections
-    // The last section whose head is not after the index.
+    // Finds the last section whose head is at or before the index.
     var (low, high) = (0, sections.count)
     while low < high {
       let middle = (low + high) / 2

@@ -3,18 +3,19 @@ public import Observation
 
 /// The live result of a request with sections.
 ///
-/// The rows are one flat list, of which each section is a range. A row that moves to another
-/// section is one change. It otherwise behaves as `FetchedResults` does, and costs the same.
+/// The rows are one flat list, and each section is a range of the list. The move of a row to a
+/// different section is one change. In all other respects, behaviour and costs are those of
+/// `FetchedResults`.
 public final class SectionedFetchedResults<Value: BaseValue>: Observable {
   /// The rows of all sections as one list.
   public let rows: FetchedResults<Value>
 
-  /// Creates a result with a source of the program's registry.
+  /// Creates a result with a source from the program's registry.
   ///
   /// - Parameters:
   ///   - path: The key path of the source, like `\TodoSources.tasks`.
-  ///   - request: The request, with `sectionBy`; nil for one that is set later. A list of mocks
-  ///     needs none.
+  ///   - request: The request, with `sectionBy`; nil to set it later. A list of mocks needs no
+  ///     request.
   ///   - isolation: The actor of the result.
   public init<Sources: DataSources>(
     _ path: KeyPath<Sources, FetchDataSource<Value>>,
@@ -28,8 +29,8 @@ public final class SectionedFetchedResults<Value: BaseValue>: Observable {
   ///
   /// - Parameters:
   ///   - source: The source of the objects.
-  ///   - request: The request, with `sectionBy`; nil for one that is set later. A list of mocks
-  ///     needs none.
+  ///   - request: The request, with `sectionBy`; nil to set it later. A list of mocks needs no
+  ///     request.
   ///   - isolation: The actor of the result.
   public init(
     _ source: FetchDataSource<Value>,
@@ -41,7 +42,7 @@ public final class SectionedFetchedResults<Value: BaseValue>: Observable {
 
   /// The request.
   ///
-  /// Another one replaces rows and sections in one step.
+  /// A new request replaces rows and sections in one step, when its result has arrived.
   public var request: FetchRequest<Value>? {
     get { rows.request }
     set { rows.request = newValue }
@@ -52,16 +53,18 @@ public final class SectionedFetchedResults<Value: BaseValue>: Observable {
 
   /// The rows with a sentinel at the head and at the foot of each section.
   ///
-  /// The list keeps the rows that it has; read it again after a change.
+  /// The list is a snapshot; read the property again after a change.
   public var elements: SectionElements<Value> { SectionElements(rows.current) }
 
   /// The latest change; nil before the first rows.
   public var change: FetchedResults<Value>.Change? { rows.change }
 
-  /// The error that the source has reported last; nil since rows have arrived.
+  /// The latest error of the source; nil after newer rows have arrived.
   public var error: ClientError? { rows.error }
 
-  /// An element for each change of the rows or sections, fewer for a slow reader.
+  /// A sequence with an element for each change of the rows or sections.
+  ///
+  /// A slow reader gets one element for several changes.
   public var changes: AsyncStream<Void> { rows.changes }
 }
 
@@ -70,7 +73,7 @@ extension SectionedFetchedResults: RandomAccessCollection {
   public struct Section {
     /// The section.
     public let section: ResultSection
-    /// The objects of its rows.
+    /// The objects of the section's rows.
     public let objects: Slice<FetchedResults<Value>>
   }
 

@@ -1,4 +1,4 @@
-/// A list whose copies share their parts, so that a change costs one part and not the whole list.
+/// A list whose copies share parts, so that a change copies one part instead of the whole list.
 struct SharedList<Element: Sendable>: Sendable {
   private final class Part: Sendable {
     let elements: [Element]
@@ -12,7 +12,7 @@ struct SharedList<Element: Sendable>: Sendable {
   /// The index after the last element of each part.
   private var ends: [Int] = []
 
-  /// The number of elements of a part of a new list; a part of twice that number is divided.
+  /// The number of elements in each part of a new list; a part with twice as many is split.
   private static var partCount: Int { 512 }
 
   init(_ elements: [Element] = []) {
@@ -30,7 +30,7 @@ struct SharedList<Element: Sendable>: Sendable {
   /// - Complexity: Linear in the list.
   var elements: [Element] { parts.flatMap(\.elements) }
 
-  /// An element.
+  /// The element at an index.
   ///
   /// - Complexity: Logarithmic in the list.
   subscript(index: Int) -> Element {
@@ -63,9 +63,10 @@ struct SharedList<Element: Sendable>: Sendable {
     ends.insert(start + middle, at: part)
   }
 
-  /// Returns whether both have elements that a test finds equal, in the same order.
+  /// Returns whether two lists have equal elements in the same order, according to a test.
   ///
-  /// - Complexity: Linear in the list; the test is not made for elements of shared parts.
+  /// - Complexity: Linear in the list. Shared parts are skipped if both lists have the same part
+  ///   lengths.
   func elementsEqual(_ other: SharedList, by areEqual: (Element, Element) -> Bool) -> Bool {
     guard count == other.count else { return false }
     if ends == other.ends {
@@ -78,7 +79,7 @@ struct SharedList<Element: Sendable>: Sendable {
 
   private func start(of part: Int) -> Int { part == 0 ? 0 : ends[part - 1] }
 
-  /// The part that has an index; the last part for the index after the last element.
+  /// Returns the part that contains an index; the last part for the end of the list.
   private func part(with index: Int) -> Int {
     precondition((0...count).contains(index), "The index \(index) is not in 0...\(count)")
     var (low, high) = (0, ends.count - 1)

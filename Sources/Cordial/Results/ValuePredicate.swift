@@ -2,12 +2,12 @@
 ///
 ///     let request = FetchRequest<TodoTask>(where: \.title == "milk" && \.priority > 3)
 ///
-/// The compiler checks the properties and the types of what they are compared with. The values are
-/// bound as arguments.
+/// The compiler checks that each property exists and that its type matches the compared value.
+/// Values are bound as arguments.
 public struct ValuePredicate<Value: ObjectValue>: Sendable, Equatable {
   /// The condition in the predicate language.
   let predicate: FetchPredicate
-  /// The reason why a key path is no property of a stored object; nil for none.
+  /// The reason why a key path does not refer to a stored property; nil if every key path does.
   let mismatch: ValueMismatch?
 
   init(_ format: String, _ arguments: [WireValue] = [], mismatch: ValueMismatch? = nil) {
@@ -27,17 +27,17 @@ public struct ValuePredicate<Value: ObjectValue>: Sendable, Equatable {
     }
   }
 
-  /// Requires both conditions.
+  /// Requires that both conditions hold.
   public static func && (first: ValuePredicate, second: ValuePredicate) -> ValuePredicate {
     first.joined("AND", second)
   }
 
-  /// Requires one of the conditions.
+  /// Requires that at least one of the conditions holds.
   public static func || (first: ValuePredicate, second: ValuePredicate) -> ValuePredicate {
     first.joined("OR", second)
   }
 
-  /// Requires that the condition does not hold.
+  /// Requires that a condition does not hold.
   public static prefix func ! (condition: ValuePredicate) -> ValuePredicate {
     ValuePredicate(
       "NOT (\(condition.predicate.format))",
@@ -55,9 +55,9 @@ public struct ValuePredicate<Value: ObjectValue>: Sendable, Equatable {
   }
 }
 
-/// The name in the model of the property that a key path reads.
+/// The translation of key paths into names of the model's properties.
 package enum PropertyPath {
-  /// Returns the name, or the reason why the type has no such property.
+  /// Returns the model's name for the property of a key path, or the reason why there is none.
   package static func of<Value: ObjectValue>(
     _ path: PartialKeyPath<Value>
   ) -> Result<String, ValueMismatch> {
@@ -87,7 +87,7 @@ package enum PropertyPath {
   }
 }
 
-/// The way in which texts are compared.
+/// The options for comparing texts.
 public struct TextOptions: OptionSet, Sendable {
   /// The bits of the options.
   public let rawValue: Int
@@ -111,7 +111,7 @@ public struct TextOptions: OptionSet, Sendable {
 
 // MARK: Comparisons
 
-/// Requires a value; nil is the missing value.
+/// Requires that a property equals a value; nil means a missing value.
 public func == <Value: ObjectValue, Property: WireConvertible>(
   path: KeyPath<Value, Property>,
   value: Property
@@ -119,7 +119,7 @@ public func == <Value: ObjectValue, Property: WireConvertible>(
   ValuePredicate(path, "== %@", [value.wireValue])
 }
 
-/// Requires another value; nil is the missing value.
+/// Requires that a property differs from a value; nil means a missing value.
 public func != <Value: ObjectValue, Property: WireConvertible>(
   path: KeyPath<Value, Property>,
   value: Property
@@ -127,7 +127,7 @@ public func != <Value: ObjectValue, Property: WireConvertible>(
   ValuePredicate(path, "!= %@", [value.wireValue])
 }
 
-/// Requires a case of an enumeration.
+/// Requires that a property equals a case of an enumeration.
 public func == <Value: ObjectValue, Property: RawRepresentable>(
   path: KeyPath<Value, Property>,
   value: Property
@@ -135,7 +135,7 @@ public func == <Value: ObjectValue, Property: RawRepresentable>(
   ValuePredicate(path, "== %@", [value.rawValue.wireValue])
 }
 
-/// Requires another case of an enumeration.
+/// Requires that a property differs from a case of an enumeration.
 public func != <Value: ObjectValue, Property: RawRepresentable>(
   path: KeyPath<Value, Property>,
   value: Property
@@ -143,7 +143,7 @@ public func != <Value: ObjectValue, Property: RawRepresentable>(
   ValuePredicate(path, "!= %@", [value.rawValue.wireValue])
 }
 
-/// Requires a smaller value.
+/// Requires that a property is less than a value.
 public func < <Value: ObjectValue, Property: WireConvertible>(
   path: KeyPath<Value, Property>,
   value: Property
@@ -151,7 +151,7 @@ public func < <Value: ObjectValue, Property: WireConvertible>(
   ValuePredicate(path, "< %@", [value.wireValue])
 }
 
-/// Requires a value that is not greater.
+/// Requires that a property is less than or equal to a value.
 public func <= <Value: ObjectValue, Property: WireConvertible>(
   path: KeyPath<Value, Property>,
   value: Property
@@ -159,7 +159,7 @@ public func <= <Value: ObjectValue, Property: WireConvertible>(
   ValuePredicate(path, "<= %@", [value.wireValue])
 }
 
-/// Requires a greater value.
+/// Requires that a property is greater than a value.
 public func > <Value: ObjectValue, Property: WireConvertible>(
   path: KeyPath<Value, Property>,
   value: Property
@@ -167,7 +167,7 @@ public func > <Value: ObjectValue, Property: WireConvertible>(
   ValuePredicate(path, "> %@", [value.wireValue])
 }
 
-/// Requires a value that is not smaller.
+/// Requires that a property is greater than or equal to a value.
 public func >= <Value: ObjectValue, Property: WireConvertible>(
   path: KeyPath<Value, Property>,
   value: Property
@@ -176,7 +176,7 @@ public func >= <Value: ObjectValue, Property: WireConvertible>(
 }
 
 extension ValuePredicate {
-  /// Requires one of several values.
+  /// Requires that a property equals one of several values.
   public static func isIn<Property: WireConvertible>(
     _ path: KeyPath<Value, Property>,
     _ values: some Sequence<Property>
@@ -184,7 +184,7 @@ extension ValuePredicate {
     ValuePredicate(path, "IN %@", [.list(values.map(\.wireValue))])
   }
 
-  /// Requires a value within bounds, both included.
+  /// Requires that a property is within bounds, both included.
   public static func isBetween<Property: WireConvertible>(
     _ path: KeyPath<Value, Property>,
     _ low: Property,
@@ -193,7 +193,7 @@ extension ValuePredicate {
     ValuePredicate(path, "BETWEEN %@", [.list([low.wireValue, high.wireValue])])
   }
 
-  /// Requires a text that contains another one.
+  /// Requires that a property contains a text.
   public static func contains<Property: TextProperty>(
     _ path: KeyPath<Value, Property>,
     _ text: String,
@@ -202,7 +202,7 @@ extension ValuePredicate {
     ValuePredicate(path, "CONTAINS\(options.suffix) %@", [.string(text)])
   }
 
-  /// Requires a text that begins with another one.
+  /// Requires that a property begins with a text.
   public static func begins<Property: TextProperty>(
     _ path: KeyPath<Value, Property>,
     with text: String,
@@ -211,7 +211,7 @@ extension ValuePredicate {
     ValuePredicate(path, "BEGINSWITH\(options.suffix) %@", [.string(text)])
   }
 
-  /// Requires a text that ends with another one.
+  /// Requires that a property ends with a text.
   public static func ends<Property: TextProperty>(
     _ path: KeyPath<Value, Property>,
     with text: String,
@@ -220,7 +220,7 @@ extension ValuePredicate {
     ValuePredicate(path, "ENDSWITH\(options.suffix) %@", [.string(text)])
   }
 
-  /// Requires a text of a pattern, in which `*` is any text and `?` any character.
+  /// Requires that a property matches a pattern, in which `*` is any text and `?` any character.
   public static func isLike<Property: TextProperty>(
     _ path: KeyPath<Value, Property>,
     _ pattern: String,
@@ -229,7 +229,7 @@ extension ValuePredicate {
     ValuePredicate(path, "LIKE\(options.suffix) %@", [.string(pattern)])
   }
 
-  /// Requires a text that a regular expression matches as a whole.
+  /// Requires that a regular expression matches the whole text of a property.
   public static func matches<Property: TextProperty>(
     _ path: KeyPath<Value, Property>,
     _ expression: String,
@@ -249,10 +249,10 @@ extension FetchRequest where Value: ObjectValue {
   /// Creates a request with a condition from key paths.
   ///
   /// - Parameters:
-  ///   - condition: The condition. A key path that is no property of the stored object is an error
-  ///     when the request opens.
+  ///   - condition: The condition. If a key path does not refer to a stored property, the request
+  ///     fails when it runs.
   ///   - sort: The order, like `["-priority", "title"]`; empty for the order of the IDs.
-  ///   - sectionBy: The property or key path whose values are the sections; nil for none.
+  ///   - sectionBy: The property or key path whose values define the sections; nil for no sections.
   ///   - limit: The maximum number of objects; nil for all.
   ///   - offset: The number of objects that the result omits at its beginning.
   public init(

@@ -4,17 +4,17 @@ import CordialValues
 extension Client {
   /// Saves changes as one transaction.
   ///
-  /// A save whose response was lost is repeated when the client is connected again. The service
-  /// recognizes the repetition, so that the changes are stored once.
+  /// A save whose response is lost is repeated after the client reconnects. The service recognizes
+  /// the repetition, so that it stores the changes once.
   ///
   /// - Parameters:
   ///   - changes: The changes.
-  ///   - mergePolicy: The decision where another client has changed the same objects.
-  ///   - author: The author in the history; nil for the default of the service.
+  ///   - mergePolicy: The policy for conflicts with changes of other clients.
+  ///   - author: The author in the history; nil for a save without an author.
   ///   - isDurable: Whether the response waits until the changes are safe from a power failure.
   /// - Returns: The IDs and versions of the objects.
-  /// - Throws: `ClientError`; `connectionEnded` where the client was not connected, or could not
-  ///   connect again within about half a minute. In the second case the changes may be stored.
+  /// - Throws: `ClientError`; `connectionEnded` if the client is not connected, or if it cannot
+  ///   reconnect within about half a minute. In the second case the changes may be stored.
   @discardableResult
   public func save(
     _ changes: SaveRequest,
@@ -30,12 +30,14 @@ extension Client {
     return SaveResult(try await core.callRepeating(call))
   }
 
-  /// Reverts the newest saves of an author.
+  /// Reverts an author's newest save that is not undone.
+  ///
+  /// Adjacent saves of the author with the same context form a group, which is reverted as a whole.
   ///
   /// - Parameters:
-  ///   - author: The author; nil for the default of the service.
-  ///   - mergePolicy: The decision where another author has changed the same properties since.
-  /// - Returns: The number of undone saves; 0 where there is nothing to undo.
+  ///   - author: The author; nil for saves without an author.
+  ///   - mergePolicy: The policy for properties that later saves have changed.
+  /// - Returns: The number of reverted groups: 1, or 0 if there is nothing to undo.
   /// - Throws: `ClientError`.
   @discardableResult
   public func undo(
@@ -46,12 +48,12 @@ extension Client {
     return Int(result.undone)
   }
 
-  /// Applies again what an author has undone last.
+  /// Reapplies the save that an author has undone last.
   ///
   /// - Parameters:
-  ///   - author: The author; nil for the default of the service.
-  ///   - mergePolicy: The decision where another author has changed the same properties since.
-  /// - Returns: The number of saves; 0 where there is nothing to apply.
+  ///   - author: The author; nil for saves without an author.
+  ///   - mergePolicy: The policy for properties that later saves have changed.
+  /// - Returns: The number of applied groups of saves: 1, or 0 if there is nothing to redo.
   /// - Throws: `ClientError`.
   @discardableResult
   public func redo(
@@ -72,10 +74,11 @@ extension Client {
 }
 
 extension ClientCore {
-  /// The number of times that a call is repeated, and the longest pause before one.
+  /// The maximum number of repetitions of a call, and the longest pause before a repetition.
   private static let repetitions = (max: 20, longestMilliseconds: 2000)
 
-  /// Calls a method whose params have a `transaction`, again where the response was lost.
+  /// Calls a method whose params have a `transaction`, and repeats the call if its response is
+  /// lost.
   func callRepeating<Params: Call>(
     _ call: Params
   ) async throws(ClientError) -> Params.Result {

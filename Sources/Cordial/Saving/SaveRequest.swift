@@ -2,17 +2,17 @@ import CordialProtocol
 public import CordialValues
 import JSON
 
-/// The decision where a save meets changes that its client has not seen.
+/// The policy for a save that conflicts with changes that its client has not seen.
 public enum MergePolicy: String, Sendable, CaseIterable {
   /// The save fails with `saveConflict` and writes nothing.
   case error
-  /// Properties that the store has changed meanwhile keep the store's values.
+  /// A property that other saves have changed keeps the store's value.
   case storeTrump
-  /// Properties that the client has changed get the client's values.
+  /// A property that the client has changed gets the client's value.
   case objectTrump
-  /// The object becomes the client's whole object.
+  /// All properties get the client's values, even properties that the client has not changed.
   case overwrite
-  /// The object stays as it is stored.
+  /// The object keeps all its stored values.
   case rollback
 }
 
@@ -37,11 +37,11 @@ public struct SaveRequest: Sendable {
   ///
   /// Computed properties of the value are not sent; the store computes them.
   ///
-  /// - Parameter make: Makes the value with its temporary ID, which other values of this request
-  ///   may refer to.
+  /// - Parameter make: Makes the value with the temporary ID that it receives. Other values of this
+  ///   request may refer to this ID.
   /// - Returns: The value.
-  /// - Throws: `ClientError`: `mockIdentifier` for a relationship to a mock, `valueMismatch` for a
-  ///   value that the protocol does not have.
+  /// - Throws: The error of `make`, or `ClientError`: `mockIdentifier` for a relationship to a
+  ///   mock, `valueMismatch` for a value that the protocol cannot represent.
   @discardableResult
   public mutating func insert<Value: ObjectValue>(
     _ make: (WrappedID) throws -> Value
@@ -67,17 +67,17 @@ public struct SaveRequest: Sendable {
     changes.inserts.append(SaveCall.Insert(id: id, values: values))
   }
 
-  /// Changes the properties of an object in which two values differ.
+  /// Updates the properties of an object that differ between two values.
   ///
-  /// Lists of related objects are changed by the objects that were added and removed.
+  /// A list of related objects is sent as additions and removals, unless its order has changed.
   ///
   /// - Parameters:
   ///   - value: The value that the store returned.
   ///   - changed: The value to save, with the same ID.
-  ///   - version: The version with which the store returned the value; nil saves the properties
-  ///     that differ whatever the store has meanwhile.
-  /// - Throws: `ClientError`: `invalidIdentifier` for values of two objects, `mockIdentifier`,
-  ///   `valueMismatch` where a computed property differs.
+  ///   - version: The version with which the store returned the value; nil saves the differing
+  ///     properties without a check for conflicts.
+  /// - Throws: `ClientError`: `invalidIdentifier` for values of two objects, `mockIdentifier` for
+  ///   the ID of a mock, `valueMismatch` if a computed property differs.
   public mutating func update<Value: ObjectValue>(
     _ value: Value,
     to changed: Value,
@@ -101,7 +101,8 @@ public struct SaveRequest: Sendable {
   ///
   /// - Parameters:
   ///   - id: The ID of the object. The ID of a mock makes the save fail.
-  ///   - version: The version that the client has; nil deletes whatever the store has.
+  ///   - version: The version that the client has; nil deletes the object without a check for
+  ///     conflicts.
   public mutating func delete(_ id: WrappedID, version: Int64? = nil) {
     do throws(ClientError) {
       changes.deletes.append(SaveCall.Delete(id: try id.wireText(), version: version))
@@ -110,14 +111,14 @@ public struct SaveRequest: Sendable {
     }
   }
 
-  /// The params of `save` that the changes make.
+  /// Returns the params of `save` for the changes.
   func call() throws(ClientError) -> SaveCall {
     if let failure { throw failure }
     return changes
   }
 }
 
-/// The properties of a value that a store can be given, by their names in the model.
+/// The properties of a value that a save can send, by their names in the model.
 struct StoredProperties {
   private var values: [String: JSONValue] = [:]
   /// The values that the store computes, by their names in the type.
@@ -141,9 +142,9 @@ struct StoredProperties {
     values.sorted { $0.key < $1.key }.map { JSONMember($0.key, $0.value) }
   }
 
-  /// Returns the properties that differ from those of a former value.
+  /// Returns the properties that differ from a former value.
   ///
-  /// - Throws: `ClientError` where a computed property differs.
+  /// - Throws: `ClientError` if a computed property differs.
   func changes(
     since base: StoredProperties,
     object: String
@@ -161,13 +162,13 @@ struct StoredProperties {
     }
   }
 
-  /// Returns what is added to and removed from a list of IDs, or the value as it is.
+  /// Returns the additions to and removals from a list of IDs, or any other value unchanged.
   private static func difference(_ value: JSONValue, _ former: JSONValue) -> JSONValue {
     guard let new = identifiers(value), let old = identifiers(former), !(new + old).isEmpty else {
       return value
     }
     let (newSet, oldSet) = (Set(new), Set(old))
-    // Where the order alone differs, or an element is repeated, only the whole list says it.
+    // Additions and removals cannot express a change of order or a repeated element.
     guard newSet != oldSet, newSet.count == new.count,
       new.filter(oldSet.contains) == old.filter(newSet.contains)
     else { return value }

@@ -2,7 +2,7 @@ import CordialProtocol
 public import CordialValues
 import JSON
 
-/// What a save has stored.
+/// The result of a save.
 public struct SaveResult: Sendable, Equatable {
   /// The position of the store after the save.
   public let token: String
@@ -10,7 +10,7 @@ public struct SaveResult: Sendable, Equatable {
   public let ids: [WrappedID: WrappedID]
   /// The versions of the inserted and updated objects, by their IDs.
   public let versions: [WrappedID: Int64]
-  /// Values that were stored differently from what was sent, by ID and property of the model.
+  /// The stored values that differ from the sent values, by object ID and by property of the model.
   let stored: [WrappedID: [JSONMember]]
 
   /// Reads the result of `save`.

@@ -1,7 +1,7 @@
 import CordialValues
 
 extension UUIDValue {
-  /// Returns a UUID that no other call returns, from the generator of the system.
+  /// Returns a new random UUID from the system's generator.
   static func next() -> UUIDValue {
     var generator = SystemRandomNumberGenerator()
     return UUIDValue(using: &generator)

@@ -1,29 +1,30 @@
 import CordialProtocol
 
-/// A request for the objects that a person's text finds.
+/// A request for the objects that match a person's text.
 ///
 ///     let found = try await client.search(SearchRequest("oat mil", isPrefix: true))
 public struct SearchRequest: Equatable, Sendable {
-  /// The text: words that all have to match, `"a phrase"`, `-not`, `OR`, `title:word` and `word*`.
+  /// The text: words that must all match, `"a phrase"`, `-not`, `OR`, `title:word` and `word*`.
   ///
-  /// Any text is a query.
+  /// Any text is a valid query.
   public var query: String
   /// The names of the entities; nil for all that are indexed.
   public var entities: [String]?
-  /// The condition on the objects beside the text; nil for none.
+  /// An additional condition on the objects; nil for none.
   public var predicate: FetchPredicate?
   /// Whether the last word is unfinished, as in a search while a person types.
   public var isPrefix: Bool
   /// Whether words with typing mistakes match.
   public var isFuzzy: Bool
-  /// Whether pinyin finds Chinese, romaji kana, and initial letters Korean.
+  /// Whether words match by reading: Chinese by pinyin, kana by romaji, Korean by initial letters.
   public var hasReadings: Bool
   /// The maximum number of hits.
   public var limit: Int
   /// The number of hits that the result omits at its beginning.
   public var offset: Int
-  /// The position that the index has to have reached, such as that of a `SaveResult`; nil to wait a
-  /// tenth of a second at most.
+  /// The position that the index must reach before the search, such as the token of a `SaveResult`.
+  ///
+  /// If it is nil, the search waits at most a tenth of a second for the newest commit.
   public var at: String?
 
   /// Creates a request.
@@ -31,14 +32,15 @@ public struct SearchRequest: Equatable, Sendable {
   /// - Parameters:
   ///   - query: The text.
   ///   - entities: The names of the entities; nil for all that are indexed.
-  ///   - predicate: The condition on the objects beside the text; nil for none.
+  ///   - predicate: An additional condition on the objects; nil for none.
   ///   - isPrefix: Whether the last word is unfinished.
   ///   - isFuzzy: Whether words with typing mistakes match.
-  ///   - hasReadings: Whether pinyin finds Chinese, romaji kana, and initial letters Korean.
+  ///   - hasReadings: Whether words match by reading: Chinese by pinyin, kana by romaji, Korean by
+  ///     initial letters.
   ///   - limit: The maximum number of hits.
   ///   - offset: The number of hits that the result omits at its beginning.
-  ///   - at: The position that the index has to have reached; nil to wait a tenth of a second at
-  ///     most.
+  ///   - at: The position that the index must reach before the search; nil to wait at most a tenth
+  ///     of a second.
   public init(
     _ query: String,
     entities: [String]? = nil,

@@ -6,11 +6,11 @@ import JSON
 public struct SearchHit: Sendable, Equatable {
   /// The ID of the object.
   public let id: WrappedID
-  /// The display name of the object; nil where it has none.
+  /// The display name of the object; nil if the object has none.
   public let title: String?
-  /// The score, above zero; hits come by it, the greatest first.
+  /// The score, which is above zero; hits with greater scores come first.
   public let score: Double
-  /// The places of the query's words in each text, in UTF-16 code units, ascending.
+  /// The ranges of the query's words by property, ascending, in UTF-16 code units of the text.
   public let highlights: [String: [Range<Int>]]
 
   init(_ hit: SearchCall.Hit) throws(ClientError) {
@@ -32,19 +32,19 @@ public struct SearchHit: Sendable, Equatable {
   }
 }
 
-/// What a search has found.
+/// The result of a search.
 public struct SearchResult: Sendable, Equatable {
-  /// The position that the index had reached.
+  /// The position of the index at the time of the search.
   public let token: String
-  /// The number of all objects that match, those beyond the limit too.
+  /// The number of all matching objects, including those beyond the limit.
   public let total: Int
-  /// Whether `total` is a lower bound, which only a search for typing mistakes can have.
+  /// Whether `total` is a lower bound, which is possible only if the search is fuzzy.
   public let totalIsAtLeast: Bool
-  /// The hits, the best first, then by ID.
+  /// The hits, by descending score, then by ID.
   public let hits: [SearchHit]
-  /// The words of the query that no object has.
+  /// The words of the query that occur in no object.
   public let missing: [String]
-  /// Without a hit: the nearest words of the index to words of `missing`.
+  /// The words of the index that are nearest to words of `missing`; empty if there are hits.
   public let instead: [String: [String]]
 
   init(_ result: SearchCall.Result) throws(ClientError) {
@@ -66,10 +66,10 @@ public struct SearchResult: Sendable, Equatable {
 }
 
 extension Client {
-  /// Finds the objects that a person's text means.
+  /// Finds the objects that match a person's text.
   ///
   /// - Parameter request: The request.
-  /// - Returns: The hits, with the places of the query's words.
+  /// - Returns: The hits, with the ranges of the query's words.
   /// - Throws: `ClientError`; `unknownEntity` for an entity that the model does not have.
   public func search(_ request: SearchRequest) async throws(ClientError) -> SearchResult {
     var call = request.call
@@ -77,14 +77,14 @@ extension Client {
     return try SearchResult(try await core.call(call))
   }
 
-  /// Finds the objects that a person's text means, as values.
+  /// Finds the objects that match a person's text, as values.
   ///
   /// - Parameters:
-  ///   - request: The request; its entities are replaced by that of the type.
+  ///   - request: The request; the entity of the type replaces its entities.
   ///   - type: The type of the values.
-  /// - Returns: The values, the best first.
-  /// - Throws: `ClientError`; `valueMismatch` for an object that has no value of the type, and for
-  ///   a type of one of the model's `values`, which a search cannot return.
+  /// - Returns: The values, best match first.
+  /// - Throws: `ClientError`; `valueMismatch` for an object that cannot be decoded as the type, and
+  ///   for a type that selects one of the model's `values`.
   public func search<Value: ObjectValue>(
     _ request: SearchRequest,
     as type: Value.Type
@@ -104,7 +104,7 @@ extension Client {
     let result = try await core.call(call)
     var values: [Value] = []
     for hit in result.hits {
-      // An object that was deleted meanwhile has no value.
+      // An object that was deleted after the index read it has no value.
       guard let object = hit.object, !object.isNull else { continue }
       do throws(ValueMismatch) {
         values.append(try ValueDecoder.decode(type, from: object))
@@ -121,7 +121,7 @@ extension Client {
   ///   - query: The text.
   ///   - entities: The names of the entities; nil for all that are indexed.
   ///   - limit: The maximum number of texts.
-  /// - Returns: Texts that find something, the one that finds the most first.
+  /// - Returns: The completed texts, beginning with the text that finds the most objects.
   /// - Throws: `ClientError`; `unknownEntity` for an entity that the model does not have.
   public func suggestions(
     for query: String,

@@ -1,12 +1,14 @@
 import CordialValues
 import JSON
 
-/// The members of an object; a class, because containers are copied for each value.
+/// The members of an object.
+///
+/// The type is a class, so that the copies of a container share the index of the last read.
 final class MemberSource {
   private let members: [JSONMember]
   private let id: JSONValue?
   let path: CodingPath
-  /// The place of the member that was read last: a type asks for them in the order of its request.
+  /// The index of the member that was read last, at which the next search begins.
   private var place = 0
 
   init(_ members: [JSONMember], id: JSONValue?, path: CodingPath) {
@@ -35,7 +37,7 @@ final class MemberSource {
 
 /// The members of an object as a keyed container.
 ///
-/// The key `id` of an object of the service is the object's ID.
+/// The key `id` of a service's object returns the object's ID.
 struct MemberContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private let source: MemberSource
 
@@ -66,7 +68,7 @@ struct MemberContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func decodeNil(forKey key: Key) throws -> Bool { isNull(key) }
 
-  // Values of the frequent forms are read without a decoder of their own.
+  // Values of frequent types are read without a separate decoder.
 
   func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
     if case .bool(let flag)? = value(key.stringValue) { return flag }
@@ -203,7 +205,7 @@ struct ElementContainer: UnkeyedDecodingContainer {
   mutating func superDecoder() throws -> any Decoder { try next() }
 }
 
-/// A value as a container of itself.
+/// A value as a single-value container.
 struct NodeContainer: SingleValueDecodingContainer {
   let node: NodeDecoder
 

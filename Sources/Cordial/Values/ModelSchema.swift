@@ -1,7 +1,7 @@
 import CordialValues
 import JSON
 
-/// The entities of a service's model, as far as the types of a program are checked against it.
+/// The parts of a service's model against which the types of a program are checked.
 struct ModelSchema: Sendable {
   /// A property of an entity.
   enum Property: Equatable, Sendable {
@@ -51,7 +51,7 @@ struct ModelSchema: Sendable {
     }
   }
 
-  /// Returns the entity and its ancestors, from the entity on.
+  /// Returns the entity and its ancestors, beginning with the entity.
   private func family(of entity: String) -> [String] {
     var names: [String] = []
     var next: String? = entity
@@ -62,12 +62,12 @@ struct ModelSchema: Sendable {
     return names
   }
 
-  /// Returns whether an object of one entity may be one of the other.
+  /// Returns whether two entities are the same, or one is an ancestor of the other.
   func isRelated(_ first: String, _ second: String) -> Bool {
     family(of: first).contains(second) || family(of: second).contains(first)
   }
 
-  /// Returns a property of an entity or of an ancestor of it.
+  /// Returns a property that an entity declares or inherits.
   func property(_ name: String, of entity: String) -> Property? {
     for ancestor in family(of: entity) {
       if let found = entities[ancestor]?.properties.first(where: { $0.name == name }) {
@@ -83,12 +83,12 @@ struct ModelSchema: Sendable {
 
   // MARK: Checks
 
-  /// Checks what a type decodes.
+  /// Checks the properties that a type decodes against the model.
   ///
   /// - Parameters:
-  ///   - selection: What a fetch selects for the type.
+  ///   - selection: The selection of a fetch for the type.
   ///   - type: The type.
-  /// - Throws: `ClientError` that names the property and lists those that the entity has.
+  /// - Throws: `ClientError` that names the wrong property and lists the properties of the entity.
   func check<Value: ObjectValue>(
     _ selection: TypeSelection,
     of type: Value.Type
@@ -174,7 +174,7 @@ struct ModelSchema: Sendable {
         )
       }
       switch found {
-      // Members of a composite attribute, and the elements of lists, are checked by the rows.
+      // Members of composite attributes and elements of lists are checked when objects are decoded.
       case .attribute where !isLast: return
       case .toMany where !isLast && names[index + 1] != "@count": return
       case .toMany(let destination) where !isLast: owner = destination
@@ -201,7 +201,7 @@ struct ModelSchema: Sendable {
 }
 
 extension ModelSchema.Property: CustomStringConvertible {
-  /// The kind of the property, for a sentence.
+  /// The kind of the property, for error messages.
   var description: String {
     switch self {
     case .attribute(let type): "an attribute of type \(type)"
@@ -246,7 +246,7 @@ extension DecodedProperties.Kind {
 }
 
 extension DecodedProperties.Kind: CustomStringConvertible {
-  /// The kind, for a sentence.
+  /// The kind, for error messages.
   var description: String {
     switch self {
     case .bool: "a flag"
@@ -261,11 +261,11 @@ extension DecodedProperties.Kind: CustomStringConvertible {
   }
 }
 
-/// A form of value, with an example of it.
+/// A form of values on the wire, with an example.
 enum WireSample: CaseIterable, Sendable {
   case bool, integer, number, text, date, uuid, uri, binary, decimal, identifier, list
 
-  /// The form of an attribute's values; nil for a type whose values have several forms.
+  /// Finds the form of an attribute's values; returns nil for a type with several forms.
   init?(attributeType: String) {
     switch attributeType {
     case "boolean": self = .bool

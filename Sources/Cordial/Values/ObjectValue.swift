@@ -1,9 +1,9 @@
 public import CordialValues
 
-/// A value that a service fetches: a `Codable` struct.
+/// A `Codable` struct that represents an object of a service.
 ///
-/// The properties that the type decodes are the properties that a fetch selects. The type declares
-/// only what differs from the model:
+/// A fetch selects the properties that the type decodes. The type declares only its differences
+/// from the model:
 ///
 ///     struct TodoGroup: ObjectValue {
 ///       static let entity = "Group"
@@ -16,24 +16,25 @@ public protocol ObjectValue: BaseValue, Codable {
   /// The name of the entity in the model.
   static var entity: String { get }
 
-  /// The path of each property whose name differs from the model's, or that is computed.
+  /// The paths of properties that are computed or that have a different name in the model.
   static var properties: [String: String] { get }
 
-  /// The name of one of the model's `values`, which a fetch selects instead of the properties.
+  /// The name of one of the model's `values`, which replaces the properties in a fetch.
   static var projection: String? { get }
 }
 
 extension ObjectValue {
-  /// No property differs.
+  /// The default: no property differs from the model.
   public static var properties: [String: String] { [:] }
 
-  /// The type's own properties.
+  /// The default: a fetch selects the type's own properties.
   public static var projection: String? { nil }
 }
 
-/// An enumeration that decodes a raw value that it does not have, as another version of a program
-/// may store it.
+/// An enumeration that decodes unknown raw values as a fallback case.
+///
+/// Another version of a program may store raw values that this version does not know.
 public protocol FallbackDecodable: Decodable, Sendable {
-  /// The case that stands for every unknown raw value.
+  /// The case for every unknown raw value.
   static var fallback: Self { get }
 }

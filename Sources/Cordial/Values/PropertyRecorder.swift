@@ -1,6 +1,6 @@
 import CordialValues
 
-/// The properties that a type decodes, found by decoding it from samples.
+/// The properties that a type decodes, found by decoding the type from samples.
 ///
 /// A sample is an empty text, zero, nil, or the first case of an enumeration.
 struct DecodedProperties: Equatable, Sendable {
@@ -11,17 +11,17 @@ struct DecodedProperties: Equatable, Sendable {
     let isOptional: Bool
   }
 
-  /// What a type reads from a property.
+  /// The kind of value that a type reads from a property.
   enum Kind: Equatable, Sendable {
     case bool, integer, number, text
-    /// The ID of an object, or several.
+    /// One ID of an object, or a list of IDs.
     case identifier, identifiers
-    /// A type that reads some forms of values.
+    /// A convertible type, with the forms of values that it reads.
     case converted(Set<WireSample>)
     /// A list, a structure, or a type that decodes in its own way.
     case other
 
-    /// The kind of a type that decodes itself.
+    /// Finds the kind of a type that is not a Boolean, a number or a text.
     init(of type: Any.Type) {
       self = .other
       if type == WrappedID.self || type == ObjectID.self {
@@ -47,8 +47,8 @@ struct DecodedProperties: Equatable, Sendable {
   ///
   /// - Parameter type: The type.
   /// - Returns: The properties.
-  /// - Throws: `ValueMismatch` where the type cannot be decoded from samples, as an enumeration
-  ///   that is not `CaseIterable`.
+  /// - Throws: `ValueMismatch` for a type that cannot be decoded from samples, such as an
+  ///   enumeration that is not `CaseIterable`.
   static func of<Value: Decodable>(
     _ type: Value.Type
   ) throws(ValueMismatch) -> DecodedProperties {
@@ -77,7 +77,7 @@ private final class PropertyRecorder {
   }
 }
 
-/// A decoder whose every value is a sample.
+/// A decoder that returns a sample for every value.
 private struct RecordingDecoder: Decoder {
   /// The recorder of the properties; nil inside of a property.
   let recorder: PropertyRecorder?
@@ -85,7 +85,7 @@ private struct RecordingDecoder: Decoder {
   var codingPath: [any CodingKey] = []
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  /// The maximum depth of structures inside of a value; a type that contains itself is deeper.
+  /// The maximum depth of nested structures, which stops a type that contains itself.
   private static let depthMax = 32
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
@@ -211,7 +211,7 @@ private struct RecordingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
 
   func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
     add(key, .init(of: type), isOptional: true)
-    // A type of Foundation without its product is an error before the first object arrives.
+    // A Foundation type without `CordialFoundation` fails here, before the first object arrives.
     if let missing = FoundationTypes.product(for: type), !(type is any WireConvertible.Type) {
       let path = codingPath + [key]
       throw DecodingError.dataCorrupted(.init(codingPath: path, debugDescription: missing))

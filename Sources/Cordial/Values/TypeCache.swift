@@ -1,17 +1,17 @@
 import Synchronization
 
-/// What was found about types, so that it is found once for each.
+/// A cache of one fact for each type.
 ///
-/// A program has a limited number of types, so that nothing is ever removed.
+/// Facts are never removed, because a program has a limited number of types.
 final class TypeCache<Fact: Sendable>: Sendable {
   private let facts = Mutex<[ObjectIdentifier: Fact]>([:])
 
-  /// Returns what was found about a type.
+  /// Returns the fact about a type.
   ///
   /// - Parameters:
   ///   - type: The type.
-  ///   - find: Finds it; two threads may do so for one type.
-  /// - Returns: What was found.
+  ///   - find: Finds the fact; two threads may call it for the same type.
+  /// - Returns: The fact.
   func fact(for type: Any.Type, _ find: () -> Fact) -> Fact {
     let key = ObjectIdentifier(type)
     if let known = facts.withLock({ $0[key] }) { return known }

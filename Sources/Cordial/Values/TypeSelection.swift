@@ -1,17 +1,17 @@
 import CordialProtocol
 
-/// What the service returns of each object, so that a type can be decoded.
+/// The part of each object that the service returns, so that a type can be decoded.
 enum TypeSelection: Equatable, Sendable {
   /// The paths of the properties, by their names in the type.
   case paths([String: String])
-  /// One of the model's values.
+  /// The name of one of the model's `values`.
   case projection(String)
   /// The type cannot be decoded.
   case invalid(ValueMismatch)
 
   private static let cache = TypeCache<TypeSelection>()
 
-  /// Returns what a type decodes.
+  /// Returns the selection for a type.
   static func of<Object: ObjectValue>(_ type: Object.Type) -> TypeSelection {
     cache.fact(for: type) { TypeSelection(of: type) }
   }
@@ -36,8 +36,9 @@ enum TypeSelection: Equatable, Sendable {
     }
   }
 
-  /// The selected properties, ordered by their names in the type; nil for one of the model's
-  /// values, and for a type that cannot be decoded.
+  /// The selected properties, ordered by their names in the type.
+  ///
+  /// The list is nil for one of the model's `values`, and for a type that cannot be decoded.
   var select: [FetchCall.Selection]? {
     guard case .paths(let paths) = self else { return nil }
     return paths.sorted { $0.key < $1.key }.map {
@@ -51,13 +52,13 @@ extension FetchCall {
   ///
   /// - Parameters:
   ///   - ids: The IDs.
-  ///   - selection: What is returned of each object.
+  ///   - selection: The part of each object that the service returns.
   init(ids: [String], _ selection: TypeSelection) {
     self.init(ids: ids)
     select(selection)
   }
 
-  /// Sets what is returned of each object.
+  /// Sets the part of each object that the service returns.
   mutating func select(_ selection: TypeSelection) {
     select = selection.select
     if case .projection(let name) = selection { value = name }

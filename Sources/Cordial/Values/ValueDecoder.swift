@@ -2,7 +2,7 @@ import CordialProtocol
 import CordialValues
 package import JSON
 
-/// Decodes values from the objects of the protocol, without an intermediate copy of their members.
+/// A decoder of values from the protocol's objects, without an intermediate copy of members.
 package enum ValueDecoder {
   /// Decodes the value of an object.
   ///
@@ -27,7 +27,7 @@ package enum ValueDecoder {
 /// A JSON value as the input of a `Decodable` type.
 struct NodeDecoder: Decoder {
   let json: JSONValue
-  /// The ID of the object whose values these are; nil inside of a value.
+  /// The ID of the object that has the values; nil inside a value.
   let id: JSONValue?
   let path: CodingPath
 
@@ -107,7 +107,7 @@ struct NodeDecoder: Decoder {
     )
   }
 
-  /// Decodes a value of any other type.
+  /// Decodes a value of a type that is not a text, a Boolean or a number.
   func value<Value: Decodable>(_ type: Value.Type) throws -> Value {
     if type == WrappedID.self || type == UUIDValue.self || type == ObjectID.self {
       return try Value(from: self)
@@ -144,11 +144,11 @@ struct NodeDecoder: Decoder {
   }
 }
 
-/// The types of Foundation that the protocol has values for.
+/// The types of Foundation that the protocol can represent.
 enum FoundationTypes {
   private static let cache = TypeCache<String?>()
 
-  /// Returns a sentence about the product that decodes a type; nil for a type of another module.
+  /// Returns an error message for a type that needs `CordialFoundation`; nil for any other type.
   static func product(for type: Any.Type) -> String? {
     cache.fact(for: type) { missingProduct(for: type) }
   }

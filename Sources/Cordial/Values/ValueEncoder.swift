@@ -2,13 +2,13 @@ import CordialProtocol
 import CordialValues
 package import JSON
 
-/// Encodes values as the properties of the protocol's objects.
+/// An encoder of values as the properties of the protocol's objects.
 package enum ValueEncoder {
   /// The IDs that a value may contain.
   package enum Identifiers: Sendable {
-    /// Those of objects in a store.
+    /// The IDs of objects in a store.
     case stored
-    /// Those of mocks too.
+    /// The IDs of objects in a store and of mocks.
     case any
   }
 
@@ -17,10 +17,10 @@ package enum ValueEncoder {
   /// - Parameters:
   ///   - value: The value.
   ///   - identifiers: The IDs that the value may contain.
-  /// - Returns: The properties by their names in the type; null for each that the type decodes and
-  ///   did not encode.
+  /// - Returns: The properties by their names in the type. A property that the type decodes and the
+  ///   value does not encode is null.
   /// - Throws: `ClientError`: `mockIdentifier` for a relationship to a mock, `valueMismatch` for a
-  ///   value that the protocol does not have.
+  ///   value that the protocol cannot represent.
   package static func properties<Value: Codable>(
     of value: Value,
     identifiers: Identifiers = .stored
@@ -52,7 +52,7 @@ package enum ValueEncoder {
   }
 }
 
-/// A value that is being encoded; the containers of one value share it.
+/// A value that is being encoded, shared by the containers of the value.
 final class EncodedNode {
   private enum Content {
     case empty
@@ -68,7 +68,7 @@ final class EncodedNode {
     self.identifiers = identifiers
   }
 
-  /// Returns an ID as a value.
+  /// Returns the JSON value of an ID.
   func value(_ id: WrappedID) throws -> JSONValue {
     switch identifiers {
     case .stored: .string(try id.wireText())
@@ -90,13 +90,13 @@ final class EncodedNode {
 
   func set(_ value: JSONValue) { content = .leaf(value) }
 
-  /// Makes the value an object, which keeps its members.
+  /// Makes the value an object; an object keeps its members.
   func beginObject() {
     if case .members = content { return }
     content = .members([])
   }
 
-  /// Makes the value a list, which keeps its elements.
+  /// Makes the value a list; a list keeps its elements.
   func beginList() {
     if case .elements = content { return }
     content = .elements([])
@@ -204,7 +204,7 @@ private struct EncodedMembers<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func encodeNil(forKey key: Key) { encoder(key.stringValue).encodeNil() }
 
   func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
-    // The ID of the value itself may be that of a mock.
+    // The value's own ID is not encoded, because it may be the ID of a mock.
     if key.stringValue == "id", path.keys.isEmpty { return }
     try encoder(key.stringValue).encode(value)
   }

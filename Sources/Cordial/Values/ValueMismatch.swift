@@ -1,6 +1,6 @@
 import CordialValues
 
-/// The reason why an object has no value of a type.
+/// The reason why an object cannot be decoded as a type.
 public struct ValueMismatch: Error, Equatable, Sendable, CustomStringConvertible {
   /// The ID of the object, as the service sent it; empty before an object was received.
   public let object: String
@@ -15,7 +15,7 @@ public struct ValueMismatch: Error, Equatable, Sendable, CustomStringConvertible
     return subject.isEmpty ? reason : "\(subject): \(reason)"
   }
 
-  /// Returns the mismatch that a decoding error reports.
+  /// Creates the mismatch that a decoding error reports.
   ///
   /// - Parameters:
   ///   - error: The error of a type's `init(from:)`.

@@ -1,7 +1,7 @@
 public import CordialValues
 package import JSON
 
-/// A value of an attribute, or an argument of a predicate, in the form that the protocol has.
+/// A value of an attribute, or an argument of a predicate, in the form of the protocol.
 public enum WireValue: Sendable, Hashable {
   /// No value.
   case null
@@ -11,17 +11,17 @@ public enum WireValue: Sendable, Hashable {
   case integer(Int64)
   /// A number with a fraction.
   case number(Double)
-  /// A text; also a date, a decimal number, a UUID, a URI, binary data, and an ID.
+  /// A text, or the text form of a date, a decimal number, a UUID, a URI, binary data or an ID.
   case string(String)
-  /// Several values.
+  /// A list of values.
   case list([WireValue])
 }
 
-/// A type whose values are values of attributes and arguments of predicates.
+/// A type whose values can be values of attributes and arguments of predicates.
 ///
 /// `CordialFoundation` adds `Date`, `UUID`, `Decimal`, `URL` and `Data`.
 public protocol WireConvertible: Sendable {
-  /// Reads a value; the result is nil for one that this type does not have.
+  /// Reads a value; returns nil for a value that the type cannot represent.
   init?(wireValue: WireValue)
 
   /// The value in the form of the protocol.
@@ -122,7 +122,7 @@ extension Optional: WireConvertible where Wrapped: WireConvertible {
 }
 
 extension Array: WireConvertible where Element: WireConvertible {
-  /// Reads several values.
+  /// Reads a list of values.
   public init?(wireValue: WireValue) {
     guard case .list(let values) = wireValue else { return nil }
     var elements: [Element] = []
@@ -134,12 +134,12 @@ extension Array: WireConvertible where Element: WireConvertible {
     self = elements
   }
 
-  /// The values.
+  /// The list of values.
   public var wireValue: WireValue { .list(map(\.wireValue)) }
 }
 
 extension WireConvertible where Self: RawRepresentable, RawValue: WireConvertible {
-  /// Reads a raw value that the type has.
+  /// Reads a raw value; returns nil if the type has no such raw value.
   public init?(wireValue: WireValue) {
     guard let raw = RawValue(wireValue: wireValue) else { return nil }
     self.init(rawValue: raw)
@@ -150,7 +150,7 @@ extension WireConvertible where Self: RawRepresentable, RawValue: WireConvertibl
 }
 
 extension WireValue {
-  /// Reads a JSON value; the result is nil for an object.
+  /// Reads a JSON value; returns nil for an object and for a list that contains an object.
   package init?(_ json: JSONValue) {
     switch json {
     case .null: self = .null
@@ -172,8 +172,8 @@ extension WireValue {
     case .null: .null
     case .bool(let flag): .bool(flag)
     case .integer(let number): .integer(number)
-    // A text that no service accepts as a number: JSON has no infinity, and null would mean that
-    // there is no value.
+    // JSON has neither infinity nor NaN, and null would mean a missing value. A service rejects
+    // this text where it expects a number.
     case .number(let number): number.isFinite ? .number(number) : .string("\(number)")
     case .string(let text): .string(text)
     case .list(let values): .array(values.map(\.json))

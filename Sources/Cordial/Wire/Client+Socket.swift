@@ -4,16 +4,16 @@ public import Logging
 import Transport
 
 extension Client {
-  /// The thread of the sockets of all clients.
+  /// The event loop for the sockets of all clients.
   private static let loop = TransportLoop()
 
   /// Connects to the service on a Unix socket.
   ///
   /// - Parameters:
   ///   - path: The socket on which the service listens.
-  ///   - logger: The logger of connections that end and begin; nil for none.
-  /// - Returns: The client, which connects again after its connection has ended.
-  /// - Throws: `ClientError` where the first attempt fails.
+  ///   - logger: The logger for the beginnings and ends of connections; nil for none.
+  /// - Returns: The client, which reconnects after its connection ends.
+  /// - Throws: `ClientError` if the first attempt fails.
   public static func socket(
     _ path: String,
     logger: Logger? = nil
@@ -27,15 +27,15 @@ extension Client {
   ///
   ///     let client = try await Client.process("cordial", arguments: ["serve", "Todo.cordial"])
   ///
-  /// The service exits when the client is closed or released. After a service has ended, the
-  /// client starts another one.
+  /// The service exits when the client is closed or released. If the service ends earlier, the
+  /// client starts it again.
   ///
   /// - Parameters:
   ///   - program: The path of the service's program, or its name in `PATH`.
   ///   - arguments: The arguments of the program.
-  ///   - logger: The logger of connections that end and begin; nil for none.
+  ///   - logger: The logger for the beginnings and ends of connections; nil for none.
   /// - Returns: The client.
-  /// - Throws: `ClientError` where the program cannot be run or does not serve.
+  /// - Throws: `ClientError` if the program cannot run or is not a service.
   public static func process(
     _ program: String,
     arguments: [String],
@@ -68,7 +68,7 @@ extension Client {
     )
   }
 
-  /// Waits on the thread of the sockets.
+  /// Waits on a timer of the event loop, and returns whether the loop still runs.
   private static func pause(_ milliseconds: Int) async -> Bool {
     await loop.pause(milliseconds: milliseconds)
   }

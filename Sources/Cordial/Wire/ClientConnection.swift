@@ -1,10 +1,11 @@
-// Cordial: the Swift client library. Values, live objects, fetched results, and the wire below.
+// Cordial: the Swift client library, with values, live objects, fetched results and the wire
+// protocol.
 //
-// Must not know: all of storage. It links no SQLite.
+// Must not know: storage. The module does not link SQLite.
 //
 // What always holds:
 // 1. A call ends once: with its response, or with the end of the connection.
-// 2. Notifications come in the order in which they were sent, on the link's thread.
+// 2. Notifications arrive in the order in which the service sent them, on the link's thread.
 
 package import CordialProtocol
 package import JSON
@@ -36,7 +37,7 @@ package final class ClientConnection: Sendable {
   private let traced: (@Sendable (_ isSent: Bool, [UInt8]) -> Void)?
   private let whenEnded: @Sendable () -> Void
 
-  /// Creates a client that is not connected yet.
+  /// Creates a connection without a link.
   ///
   /// - Parameters:
   ///   - messageBytesMax: The maximum length of a message from the service, in bytes; a longer one
@@ -57,10 +58,10 @@ package final class ClientConnection: Sendable {
     self.whenEnded = whenEnded
   }
 
-  /// Connects the client to a link, which then calls `received` and `ended`.
+  /// Sets the link that sends this connection's bytes and calls `received` and `ended`.
   package func connect(_ link: any ClientLink) {
     state.withLock { state in
-      // A service that stops ends the connection before this.
+      // If the service has already stopped, `ended` ran before this call.
       if !state.isClosed { state.link = link }
     }
   }
@@ -72,24 +73,23 @@ package final class ClientConnection: Sendable {
   ///
   /// - Parameter call: The params.
   /// - Returns: The result.
-  /// - Throws: `ClientError`, as the function that names the method; `internalError` for a result
-  ///   that lacks a member.
+  /// - Throws: The errors of `call(_:_:)`; `internalError` for a result that lacks a member.
   package func call<Params: Call>(_ call: Params) async throws(ClientError) -> Params.Result {
     try Params.result(try await reply(to: call))
   }
 
-  /// Calls a method of the protocol.
+  /// Calls a method of the protocol, and returns the result verbatim.
   ///
   /// - Parameter call: The params.
-  /// - Returns: The result as it was sent, which may have members that this library does not know.
-  /// - Throws: `ClientError`, as the function that names the method.
+  /// - Returns: The result, with members that this library may not know.
+  /// - Throws: The errors of `call(_:_:)`.
   package func reply<Params: Call>(to call: Params) async throws(ClientError) -> JSONValue {
     try await self.call(Params.name.rawValue, call.json)
   }
 
   /// Calls a method.
   ///
-  /// A call of a cancelled task is cancelled: its request is withdrawn where it has not begun.
+  /// When the task is cancelled, the service stops the request if it has not begun or only reads.
   ///
   /// - Parameters:
   ///   - method: The method's name.
@@ -115,9 +115,9 @@ package final class ClientConnection: Sendable {
   ///
   /// - Parameters:
   ///   - call: The params.
-  ///   - completion: Called once: on the link's thread in the order of the messages, or at once
-  ///     where the connection has ended.
-  /// - Returns: The ID of the request, by which it can be cancelled.
+  ///   - completion: Called once: on the link's thread in the order of the messages, or at once if
+  ///     the connection has ended.
+  /// - Returns: The ID of the request, for its cancellation.
   @discardableResult
   package func start<Params: Call>(
     _ call: Params,
@@ -126,13 +126,13 @@ package final class ClientConnection: Sendable {
     start(Params.name, call.json, completion)
   }
 
-  /// Sends a request with params that this program did not make, which the service checks.
+  /// Sends a request with params that only the service checks.
   ///
   /// - Parameters:
   ///   - method: The method.
   ///   - params: The params.
-  ///   - completion: Called once, as that of the function without a method.
-  /// - Returns: The ID of the request, by which it can be cancelled.
+  ///   - completion: Called once, under the same conditions as in `start(_:_:)`.
+  /// - Returns: The ID of the request, for its cancellation.
   @discardableResult
   package func start(
     _ method: MethodName,
@@ -166,7 +166,7 @@ package final class ClientConnection: Sendable {
     send(MessageWriter.request(.integer(id), method, params), link)
   }
 
-  /// Sends a notification, where the connection has not ended.
+  /// Sends a notification, unless the connection has ended.
   package func notify(_ method: MethodName, _ params: JSONValue) {
     guard let link = state.withLock({ $0.isClosed ? nil : $0.link }) else { return }
     send(MessageWriter.notification(method.rawValue, Array(params.text.utf8)), link)
@@ -177,7 +177,7 @@ package final class ClientConnection: Sendable {
     link.send(Framing.line.frame(message))
   }
 
-  /// Takes bytes from the service.
+  /// Handles bytes from the service.
   package func received(_ bytes: Span<UInt8>) {
     var messages: [[UInt8]] = []
     var isReadable = true
@@ -195,7 +195,7 @@ package final class ClientConnection: Sendable {
       }
     }
     for message in messages { handle(message) }
-    // Without the message that cannot be read, the call that waits for it would never end.
+    // The call that waits for the unreadable message would never end.
     if !isReadable { close() }
   }
 
@@ -210,7 +210,7 @@ package final class ClientConnection: Sendable {
     if let method = value["method"]?.string { return notified(method, value["params"] ?? .null) }
     let error = value[.error].map { ClientError(wire: $0) }
     if let error, value[.id]?.isNull != false {
-      // The service cannot tell which request it rejects, so every waiting call fails.
+      // The error names no request, so that every waiting call fails.
       return fail(with: error)
     }
     guard let id = value[.id].flatMap(RequestID.init),
@@ -229,7 +229,7 @@ package final class ClientConnection: Sendable {
   package func ended() {
     state.withLock { state in
       state.isClosed = true
-      // The link keeps its client, and what is below it.
+      // The link retains this connection, so that releasing the link breaks a reference cycle.
       state.link = nil
     }
     fail(with: Self.ended)

@@ -4,21 +4,21 @@ import JSON
 import Logging
 import Synchronization
 
-/// The connections of a client, one after the other, and its subscriptions.
+/// The successive connections of a client, and its subscriptions.
 final class ClientCore: Sendable {
   private struct State {
     var connection: ClientConnection?
-    /// The number of attempts to connect; the end of an earlier connection has no effect.
+    /// The count of attempts to connect; the end of an earlier attempt's connection is ignored.
     var attempts = 0
     var phase = Client.ConnectionState.connecting
     var subscriptions = ClientSubscriptions()
-    /// The service's model; nil where the service has not told it.
+    /// The service's model; nil if the service did not return it.
     var schema: ModelSchema? {
       didSet { fittingTypes = [] }
     }
-    /// The types that fit the model.
+    /// The types that were checked and fit the model.
     var fittingTypes: Set<ObjectIdentifier> = []
-    /// The task that connects again; nil while a connection lasts.
+    /// The newest task that reconnects; nil before the first connection has ended.
     var reconnecting: Task<Void, Never>?
   }
 
@@ -28,8 +28,10 @@ final class ClientCore: Sendable {
   private let pause: @Sendable (_ milliseconds: Int) async -> Bool
   private let logger: Logger?
 
-  /// The pauses between two attempts to connect, in milliseconds: the first, the one after a
-  /// connection without an answer, and the longest.
+  /// The pauses between attempts to connect, in milliseconds.
+  ///
+  /// They are the first pause, the pause after a connection without a byte from the service, and
+  /// the longest pause.
   private static let pauses = (first: 20, unanswered: 250, longest: 2000)
 
   init(
@@ -91,14 +93,14 @@ final class ClientCore: Sendable {
     }
   }
 
-  /// Begins to connect again, where the connection of an attempt was the current one.
+  /// Begins to reconnect if the ended connection is the current connection.
   private func connectionEnded(_ number: Int) {
     let ends = state.withLock { state in
       guard state.attempts == number, let ended = state.connection, state.phase != .closed else {
         return false
       }
       state.connection = nil
-      // A service that accepts connections and ends them without an answer is given time too.
+      // The client also pauses if a service accepts a connection and ends it without a response.
       let isPaused = !ended.hasReceived
       state.reconnecting = Task { [weak self] in await Self.reconnect(self, isPaused: isPaused) }
       return true
@@ -121,7 +123,7 @@ final class ClientCore: Sendable {
   ) async {
     var milliseconds = isPaused ? pauses.unanswered : 0
     while !Task.isCancelled {
-      // A pause must not keep a client that the program has released.
+      // A pause must not retain a client that the program has released.
       guard let pause = core()?.pause else { return }
       if milliseconds > 0, await !pause(milliseconds) {
         core()?.close()
@@ -139,7 +141,8 @@ final class ClientCore: Sendable {
   }
 
   func close() {
-    // Handlers, streams and tasks end outside of the lock, because what they release may call back.
+    // Handlers, streams and tasks end outside the lock, because the objects that they release may
+    // call back.
     let closed = state.withLock { state in
       defer {
         let attempts = state.attempts
@@ -154,14 +157,14 @@ final class ClientCore: Sendable {
     closed.connection?.close()
   }
 
-  /// Learns the service's version and model, in two calls.
+  /// Checks the service's version and fetches its model, in two calls.
   ///
-  /// - Returns: The model; nil where the service has none, as while it migrates.
-  /// - Throws: `ClientError`; `protocolMismatch` for a service of another version.
+  /// - Returns: The model; nil if the service has none, for example during a migration.
+  /// - Throws: `ClientError`; `protocolMismatch` for a service of a different version.
   private static func handshake(
     _ connection: ClientConnection
   ) async throws(ClientError) -> ModelSchema? {
-    // A service of another version may have another result.
+    // The reply is not decoded, because the result of a different version may have another form.
     let service = try await connection.reply(to: InitializeCall())
     let version = service[.capabilities]?[.cordial]?[.protocolVersion]?.integer
     guard version == protocolVersion else {
@@ -175,7 +178,7 @@ final class ClientCore: Sendable {
     do throws(ClientError) {
       return ModelSchema(try await connection.call(ModelCall()).json)
     } catch {
-      // The requests themselves are then checked by the service.
+      // Without a model, only the service checks the requests.
       if error.code == .connectionEnded { throw error }
       return nil
     }
@@ -186,7 +189,7 @@ final class ClientCore: Sendable {
 
   /// Checks a type against the model of the service.
   ///
-  /// - Throws: `ClientError` that names the property and lists those of the entity.
+  /// - Throws: `ClientError` that names the wrong property and lists the properties of the entity.
   func check<Value: ObjectValue>(
     _ type: Value.Type,
     _ selection: TypeSelection = .of(Value.self)
@@ -201,9 +204,10 @@ final class ClientCore: Sendable {
     state.withLock { state in _ = state.fittingTypes.insert(key) }
   }
 
-  /// Checks that an object of an ID has values of a type.
+  /// Checks that the entity of an ID fits a type.
   ///
-  /// - Throws: `ClientError`: `mockIdentifier`, or `invalidIdentifier` for another entity.
+  /// - Throws: `ClientError`: `mockIdentifier` for the ID of a mock, `invalidIdentifier` for an ID
+  ///   of an unrelated entity.
   func check<Value: ObjectValue>(_ id: WrappedID, of type: Value.Type) throws(ClientError) {
     let text = try id.wireText()
     guard let entity = id.entity, entity != type.entity,
@@ -215,7 +219,7 @@ final class ClientCore: Sendable {
     )
   }
 
-  /// Waits as long as a pause between two attempts to connect.
+  /// Waits for a number of milliseconds.
   func wait(_ milliseconds: Int) async {
     _ = await pause(milliseconds)
   }
@@ -231,16 +235,16 @@ final class ClientCore: Sendable {
 
   // MARK: Subscriptions
 
-  /// Returns the number of a subscription that `observe` makes.
+  /// Returns the number for a subscription that the caller observes later.
   func reserveSubscription() -> Int { state.withLock { $0.subscriptions.reserve() } }
 
-  /// Observes a request in this connection and every later one.
+  /// Observes a request in this connection and every later connection.
   ///
   /// - Parameters:
   ///   - number: A number that `reserveSubscription` returned.
-  ///   - call: The params of `observe`, whose `since` is the position of a result of this request
-  ///     that the client has; the subscription names its `key`.
-  ///   - handler: Called with every event, in their order; it must not wait.
+  ///   - call: The params of `observe`, in which `since` is the position of the client's last
+  ///     result; nil if the client has none. The subscription sets `key`.
+  ///   - handler: Called with every event, in order; the handler must not wait.
   func observe(
     _ number: Int,
     _ call: ObserveCall,
@@ -252,7 +256,7 @@ final class ClientCore: Sendable {
     if let connection { send(request, on: connection) }
   }
 
-  /// Observes another request with a subscription.
+  /// Replaces the request of a subscription.
   func replace(_ number: Int, with call: ObserveCall) {
     let (request, connection) = state.withLock { state in
       (state.subscriptions.replace(number, with: call), state.connection)
@@ -269,7 +273,7 @@ final class ClientCore: Sendable {
   }
 
   private static func unobserve(_ name: String, on connection: ClientConnection) {
-    // The subscription also ends with the connection, so that no failure matters.
+    // A failure has no effect, because the subscription ends with the connection at the latest.
     connection.start(UnobserveCall(subscription: name)) { _ in }
   }
 
@@ -277,7 +281,7 @@ final class ClientCore: Sendable {
     connection.start(request.call) { [weak self] outcome in
       guard let self else { return }
       let (delivery, unwanted) = state.withLock { state in
-        // A response of an earlier connection names no subscription of the current one.
+        // A response of an earlier connection names no subscription of the current connection.
         state.connection === connection
           ? state.subscriptions.handle(outcome, to: request) : (nil, nil)
       }
@@ -291,7 +295,8 @@ final class ClientCore: Sendable {
     do throws(ClientError) {
       changes = try .read(params)
     } catch {
-      // Results without these changes would be wrong; the next connection resumes them.
+      // Results would be wrong without these changes. The next connection resumes the
+      // subscriptions.
       logger?.error("The changes cannot be read", metadata: ["error": "\(error)"])
       state.withLock { $0.attempts == attempt ? $0.connection : nil }?.close()
       return

@@ -2,14 +2,14 @@ package import CordialProtocol
 package import JSON
 import JSONRPC
 
-/// The reason why a call has no result.
+/// The reason why a call failed.
 public struct ClientError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The kind of an error: a code of the protocol, or one of the client's own.
+  /// The kind of an error: a code of the protocol or of the client.
   public struct Code: RawRepresentable, Hashable, Sendable, ExpressibleByIntegerLiteral {
     /// The number on the wire.
     public let rawValue: Int
 
-    /// Creates a code, also one that this version does not know.
+    /// Creates a code, which may be unknown to this version of the library.
     public init(rawValue: Int) {
       self.rawValue = rawValue
     }
@@ -27,39 +27,39 @@ public struct ClientError: Error, Equatable, Sendable, CustomStringConvertible {
       self.init(rawValue: code.rawValue)
     }
 
-    /// There was no response: the connection ended, or there was none.
+    /// The connection ended before the response, or the client was not connected.
     public static let connectionEnded: Code = 0
-    /// An object has no value of the requested type.
+    /// A type does not fit the model, or an object cannot be decoded as the type.
     public static let valueMismatch: Code = 1
-    /// An ID of a mock names no object of a store.
+    /// The ID belongs to a mock, so that no store has an object with the ID.
     public static let mockIdentifier: Code = 2
-    /// The service speaks another version of the protocol.
+    /// The service speaks a different version of the protocol.
     public static let protocolMismatch: Code = 3
 
     /// The service does not know the method.
     public static let methodNotFound = Code(.methodNotFound)
-    /// A param has a wrong form.
+    /// A param is invalid.
     public static let invalidParams = Code(.invalidParams)
-    /// The service has failed.
+    /// The service failed internally.
     public static let internalError = Code(.internalError)
     /// The request was cancelled.
     public static let requestCancelled = Code(.requestCancelled)
 
     /// The model is invalid.
     public static let modelInvalid = Code(.modelInvalid)
-    /// The model has no entity of that name.
+    /// The model has no entity with the requested name.
     public static let unknownEntity = Code(.unknownEntity)
-    /// The entity has no property of that name.
+    /// The entity has no property with the requested name.
     public static let unknownProperty = Code(.unknownProperty)
     /// The predicate is invalid.
     public static let predicateInvalid = Code(.predicateInvalid)
-    /// The store has another model.
+    /// The store does not match the model.
     public static let modelMismatch = Code(.modelMismatch)
-    /// No object has that ID.
+    /// No object has the requested ID.
     public static let objectNotFound = Code(.objectNotFound)
-    /// The objects that a save would leave are invalid.
+    /// The save would leave invalid objects.
     public static let validationFailed = Code(.validationFailed)
-    /// Another client has changed the same properties.
+    /// Another save has changed the same properties.
     public static let saveConflict = Code(.saveConflict)
     /// A text is not the ID of an object.
     public static let invalidIdentifier = Code(.invalidIdentifier)
@@ -67,7 +67,7 @@ public struct ClientError: Error, Equatable, Sendable, CustomStringConvertible {
     public static let uniquenessViolation = Code(.uniquenessViolation)
     /// A delete rule denies the deletion.
     public static let deleteDenied = Code(.deleteDenied)
-    /// The log does not reach back to that position.
+    /// The history does not reach back to the requested position.
     public static let historyExpired = Code(.historyExpired)
     /// The subscription does not exist.
     public static let unknownSubscription = Code(.unknownSubscription)

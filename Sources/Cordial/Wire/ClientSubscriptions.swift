@@ -1,47 +1,48 @@
 package import CordialProtocol
 package import JSON
 
-/// What the service reports about one subscription.
+/// A report of the service about one subscription.
 package enum SubscriptionEvent: Sendable {
   /// The whole result at a position.
   case result(JSONValue, token: String)
-  /// The difference between the result before and the one at a position.
+  /// The difference between the previous result and the result at a position.
   case update(JSONValue, token: String)
-  /// The subscription has ended, or could not be made.
+  /// The subscription has ended, or the service has refused it.
   case failure(ClientError)
 }
 
 /// The subscriptions of a client, across its connections.
 ///
-/// A value without effects: the client sends what its functions return.
+/// The type has no side effects: the client sends the requests that its functions return.
 package struct ClientSubscriptions {
   package typealias Handler = @Sendable (SubscriptionEvent) -> Void
 
-  /// A request to observe, with what identifies its response.
+  /// A request to observe, with the numbers that identify its response.
   package struct Request: Sendable {
     package let number: Int
     let version: Int
     package let call: ObserveCall
   }
 
-  /// A handler with the event that it has to be called with.
+  /// A handler, and the event with which the client calls it.
   package struct Delivery: Sendable {
     package let handler: Handler
     package let event: SubscriptionEvent
   }
 
   private struct Entry {
-    /// The params, with the position from which the client's result can be resumed.
+    /// The params, with the position from which the service can resume the client's result.
     ///
-    /// Before the first result, there is none. A search has the position of the index.
+    /// Until the first result, this is the position that the caller gave. A search has the position
+    /// of the index.
     var call: ObserveCall
     var handler: Handler
-    /// The number of requests that were made for the subscription; responses to others are late.
+    /// The version of the newest request; the result of an older request is ignored.
     var version = 0
-    /// The name in the current connection; nil before the response.
+    /// The subscription's name in the current connection; nil before the response.
     var name: String?
 
-    /// Takes the position that a result or an update has.
+    /// Sets the position from which the subscription resumes after a result or an update.
     mutating func move(to token: String, _ content: JSONValue?) {
       guard call.isSearch else { return call.since = token }
       call.since = (content?[.index] ?? content?[.token])?.string ?? call.since
@@ -51,12 +52,12 @@ package struct ClientSubscriptions {
   private var entries: [Int: Entry] = [:]
   private var numbers: [String: Int] = [:]
   private var nextNumber = 1
-  /// The parts of an update that is not complete, by subscription.
+  /// The received parts of an incomplete notification, joined for each subscription.
   private var parts: [ChangesNotification.Update] = []
 
   package init() {}
 
-  /// Returns the number of a subscription that is added later.
+  /// Returns the number for a subscription that the caller adds later.
   package mutating func reserve() -> Int {
     defer { nextNumber += 1 }
     return nextNumber
@@ -66,9 +67,9 @@ package struct ClientSubscriptions {
   ///
   /// - Parameters:
   ///   - number: A number that `reserve` returned.
-  ///   - call: The params of `observe`, whose `since` is the position of a result of this request
-  ///     that the client has.
-  ///   - handler: Called with every event, in their order.
+  ///   - call: The params of `observe`, in which `since` is the position of the client's last
+  ///     result; nil if the client has none.
+  ///   - handler: Called with every event, in order.
   /// - Returns: The request.
   package mutating func add(
     _ number: Int,
@@ -93,9 +94,9 @@ package struct ClientSubscriptions {
 
   /// Removes a subscription.
   ///
-  /// - Returns: Its name in the current connection, which has to be unobserved, nil for none; and
-  ///   its handler, which the caller releases outside of its lock, because what the handler keeps
-  ///   may call back.
+  /// - Returns: The name that the client has to unobserve in the current connection, nil for none;
+  ///   and the handler. The caller releases the handler outside its lock, because objects that the
+  ///   handler retains may call back.
   package mutating func remove(_ number: Int) -> (name: String?, handler: Handler?) {
     guard let entry = entries.removeValue(forKey: number) else { return (nil, nil) }
     if let name = entry.name { numbers[name] = nil }
@@ -125,7 +126,8 @@ package struct ClientSubscriptions {
 
   /// Handles the response to a request.
   ///
-  /// - Returns: The delivery, and the name of a subscription that is not wanted any more.
+  /// - Returns: The delivery, and the name of a subscription that the client has to end; each is
+  ///   nil for none.
   package mutating func handle(
     _ outcome: ClientConnection.Outcome,
     to request: Request
@@ -147,13 +149,13 @@ package struct ClientSubscriptions {
         }
       return (Delivery(handler: entry.handler, event: event), nil)
     } catch {
-      // A response that cannot be read may have made a subscription all the same.
+      // The service may have made a subscription even if its response cannot be read.
       let unwanted: String? =
         if case .success(let response) = outcome { response[.subscription]?.string } else { nil }
       guard let entry = entries[number], entry.version == request.version else {
         return (nil, unwanted)
       }
-      // The next connection observes again.
+      // The next connection repeats the request.
       if error.code == .connectionEnded { return (nil, nil) }
       if let name = entry.name { numbers[name] = nil }
       entries[number]?.name = nil

@@ -1,7 +1,7 @@
 import Synchronization
 package import Transport
 
-/// A client's connection over a socket, to a service that listens or to one that was started.
+/// A client's byte stream to a service that listens on a socket or runs as a child process.
 package final class SocketLink: ClientLink, ByteChannelOwner {
   private let client: ClientConnection
   private let channel = Mutex<ByteChannel?>(nil)
@@ -11,7 +11,7 @@ package final class SocketLink: ClientLink, ByteChannelOwner {
   /// - Parameters:
   ///   - client: The client.
   ///   - path: The socket on which the service listens.
-  ///   - loop: The thread that carries its bytes.
+  ///   - loop: The event loop whose thread carries the bytes.
   /// - Throws: `TransportError`.
   package static func connect(
     _ client: ClientConnection,
@@ -28,8 +28,8 @@ package final class SocketLink: ClientLink, ByteChannelOwner {
   /// - Parameters:
   ///   - client: The client.
   ///   - program: The path of the service's program, or its name in `PATH`.
-  ///   - arguments: The arguments after the name.
-  ///   - loop: The thread that carries its bytes.
+  ///   - arguments: The arguments of the program, without its name.
+  ///   - loop: The event loop whose thread carries the bytes.
   /// - Throws: `TransportError`.
   static func start(
     _ client: ClientConnection,

@@ -39,7 +39,7 @@ struct Call: AsyncParsableCommand {
   }
 }
 
-/// The wire traffic, for a person.
+/// The output of the messages on the wire, for a person.
 enum Wire {
   /// Prints a message with an arrow that shows its direction.
   @Sendable static func show(isSent: Bool, _ message: [UInt8]) {

@@ -23,7 +23,7 @@ struct Doctor: AsyncParsableCommand {
     let isSocket = storeArgument.isSocket
     let report = try await storeArgument.with { client in
       // The first status request seals changes made by external SQLite clients. The index catches
-      // up before the last status request reports its state.
+      // up before the last status request reports the state of the index.
       _ = try await client.call(StatusCall())
       let comparison = try await client.reply(to: IndexVerifyCall())
       let verification = try await client.reply(to: VerifyCall())
@@ -53,7 +53,7 @@ struct Doctor: AsyncParsableCommand {
   }
 }
 
-/// The answers of a service about its store's health.
+/// A report on the health of a store, made from the answers of its service.
 struct DoctorReport: Sendable {
   /// The size of the index.
   let indexBytes: Int64
@@ -63,9 +63,9 @@ struct DoctorReport: Sendable {
   let store: VerifyCall.Result
   let index: IndexVerifyCall.Result
 
-  /// Whether a service with other clients gave the answers.
+  /// Whether the answers come from a running service, which may have other clients.
   let isOfService: Bool
-  /// The report for scripts, with everything that the service says.
+  /// The report for scripts, with all members of the answers.
   let json: JSONValue
 
   /// Creates the report of answers to `status`, `store/verify` and `index/verify`.
@@ -91,7 +91,7 @@ struct DoctorReport: Sendable {
     ]
   }
 
-  /// The problems that were found, a sentence for each.
+  /// The problems that the check found, as one sentence each.
   var problems: [String] {
     store.problems.map(\.message)
       + index.differences.map { difference in
@@ -99,7 +99,7 @@ struct DoctorReport: Sendable {
       }
   }
 
-  /// What other programs added to the store's file.
+  /// The tables, indexes and other parts that other programs added to the store's file.
   private var foreign: [String] {
     (store.foreign ?? []).map { part in
       "the \(part.kind) \(JSONValue.string(part.name).text) of another program"
@@ -146,7 +146,7 @@ struct DoctorReport: Sendable {
       + "no request used it since the start"
   }
 
-  /// Returns lines after a title; no lines without content.
+  /// Returns the lines of a section, with the title before the first line.
   private func section(_ title: String, _ lines: [String]) -> [String] {
     lines.enumerated().map { index, line in
       (index == 0 ? title : "") + String(repeating: " ", count: 11 - (index == 0 ? title.count : 0))

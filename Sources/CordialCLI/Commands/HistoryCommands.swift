@@ -57,7 +57,7 @@ struct ListHistory: AsyncParsableCommand {
     author.hasSuffix("*") ? .prefix(String(author.dropLast())) : .one(author)
   }
 
-  /// The number of commits in one request.
+  /// The maximum number of commits in one request.
   private static let pageSize = 1000
 
   func run() async throws {
@@ -87,7 +87,7 @@ struct ListHistory: AsyncParsableCommand {
     for commit in shown { try Self.write(commit) }
   }
 
-  /// Prints a line of JSON for a program, several lines for a person.
+  /// Prints a commit: as one line of JSON for a program, as several lines for a person.
   private static func write(_ json: JSONValue) throws {
     guard Terminal.isOutput else { return Terminal.line(json.text) }
     let commit = try HistoryCall.Transaction.read(json)
@@ -103,7 +103,7 @@ struct ListHistory: AsyncParsableCommand {
   }
 }
 
-/// `cordial history purge`: removes the beginning of the log.
+/// `cordial history purge`: removes the oldest commits from the log.
 struct PurgeHistory: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "purge",

@@ -82,7 +82,8 @@ struct Import: AsyncParsableCommand {
         of: commaSeparatedEntity,
         batch: batch
       ) { imported in
-        // The memory that saves freed lies between what the index keeps.
+        // Saves leave free blocks between blocks of the index, so the allocator does not return
+        // them.
         if imported % Self.returnObjects < batch { ProcessMemory.returnFree() }
         let rate = Self.rate(imported, began.duration(to: .now))
         Terminal.progress("\(imported) objects, \(rate)/s   ")
@@ -92,7 +93,7 @@ struct Import: AsyncParsableCommand {
     }
   }
 
-  /// Creates a store from an archive with the history of another one.
+  /// Creates a store from an archive that contains the history of its store.
   private func restore(_ contents: Archive.Contents) throws {
     guard model == nil else {
       throw InputError(
@@ -117,7 +118,7 @@ struct Import: AsyncParsableCommand {
   }
 
   private func report(_ summary: ImportSummary, _ duration: Duration) {
-    // The report is written over the progress.
+    // The report overwrites the progress line.
     Terminal.progress("")
     if let first = summary.unknown.min() {
       Terminal.note(
@@ -133,9 +134,9 @@ struct Import: AsyncParsableCommand {
     )
   }
 
-  /// The number of objects after which free memory goes back to the system.
+  /// The number of imported objects after which free memory is returned to the system.
   private static let returnObjects = 50_000
-  /// The number of waits of the service's maximum in which the index may stay where it is.
+  /// The maximum number of consecutive waits without progress of the index.
   private static let idleAttemptsMax = 6
 
   private func waitForIndex(_ client: ClientConnection) async throws {
@@ -143,7 +144,7 @@ struct Import: AsyncParsableCommand {
     var attemptsLeft = Self.idleAttemptsMax
     while true {
       do {
-        // It waits for the commits until now, so that later ones of other processes do not matter.
+        // A flush covers only the commits until now, so later commits do not delay it.
         _ = try await client.call(FlushCall())
         return
       } catch {

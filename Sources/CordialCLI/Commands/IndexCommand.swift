@@ -5,11 +5,11 @@ import JSON
 
 /// `cordial index`: shows the full-text index of a store, and pauses, resumes or rebuilds it.
 struct Index: AsyncParsableCommand {
-  /// What the command does with the index.
+  /// The action of the command on the index.
   enum Action: String, CaseIterable, ExpressibleByArgument {
     case status, verify, pause, resume, rebuild
 
-    /// Calls the method of the action.
+    /// Calls the method of the action and returns its reply.
     func reply(of client: ClientConnection) async throws -> JSONValue {
       switch self {
       case .status: try await client.reply(to: IndexStatusCall())
@@ -33,7 +33,7 @@ struct Index: AsyncParsableCommand {
 
   func run() async throws {
     let answer = try await storeArgument.with { client in
-      // The index of a store that this command has just opened catches up first.
+      // If this command has just opened the store, the index must first catch up.
       if action == .status { try await client.catchUp() }
       return try await action.reply(of: client)
     }

@@ -74,7 +74,7 @@ struct MigrateStore: AsyncParsableCommand {
     let container = StoreContainer(path: Paths.absolute(store))
     guard container.hasStore else { throw InputError(message: "\(store) is not a store") }
     let current = try ModelFile.read(model)
-    // Before a program makes objects for it.
+    // Checks the model before a program makes objects for it.
     try StoreExtensions.standard.check(current)
     if let program { return try await migrate(container, to: current, with: program) }
     if dryRun { return try printPlan(container, try ModelFile.earlier(model) + [current]) }
@@ -94,7 +94,7 @@ struct MigrateStore: AsyncParsableCommand {
     Terminal.note("[\(progress.done + 1)/\(progress.count)] \(progress.title)\n")
   }
 
-  /// Lets a program make the objects of the model.
+  /// Migrates a store with the new objects that a program makes.
   private func migrate(
     _ container: StoreContainer,
     to model: Model,
@@ -126,7 +126,7 @@ struct MigrateStore: AsyncParsableCommand {
     guard !dryRun else {
       return Terminal.note("The migration would succeed; nothing was changed\n")
     }
-    // Opening writes the copy of the model beside the store.
+    // Opening the store writes the copy of the new model next to it.
     try PersistentStore(
       container: container,
       model: model,

@@ -64,7 +64,7 @@ struct GraphModel: AsyncParsableCommand {
     abstract: "Print a model as a picture: cordial model graph Todo.json > Todo.svg"
   )
 
-  /// The language of the picture.
+  /// The file format of the picture.
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case svg, dot
   }
@@ -84,7 +84,7 @@ struct GraphModel: AsyncParsableCommand {
   }
 }
 
-/// `cordial model generate`: writes code for the values of a model.
+/// `cordial model generate`: prints Swift code for the entities of a model.
 struct GenerateCode: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "generate",

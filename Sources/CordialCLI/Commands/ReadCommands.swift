@@ -111,7 +111,7 @@ struct Fetch: AsyncParsableCommand {
 }
 
 extension FetchCall {
-  /// Returns the selections of paths that are separated by commas.
+  /// Returns one selection for each path of a comma-separated list.
   static func selections(ofPaths text: String) -> [Selection] {
     text.split(separator: ",").map { Selection(path: String($0)) }
   }

@@ -88,7 +88,7 @@ struct Search: AsyncParsableCommand {
     guard !suggest else { return try await printSuggestions() }
     if let why { return try await printReason(why) }
     let answer = try await storeArgument.with { client in
-      // The index of a store that this command has just opened catches up first.
+      // If this command has just opened the store, the index must first catch up.
       try await client.catchUp()
       return try await client.reply(to: call)
     }
@@ -100,7 +100,7 @@ struct Search: AsyncParsableCommand {
     let width = hits.map { CellText.width(CellText.text($0[.id] ?? .null)) }.max() ?? 0
     let marks = Terminal.hasColors ? ("\u{1B}[1;33m", "\u{1B}[0m") : nil
     for hit in hits {
-      // The marks are sequences of the program; `HitLines` shows those of the texts.
+      // The marks are the program's own control sequences. `HitLines` escapes those in texts.
       for line in HitLines(hit, idWidth: width, marks: marks).lines { Terminal.raw(line + "\n") }
       for term in hit[.explanation]?.array ?? [] {
         let indent = String(repeating: " ", count: width + 2)
@@ -116,7 +116,7 @@ struct Search: AsyncParsableCommand {
 
   private func searchInteractively() async throws {
     var call = call
-    // The last word is unfinished as long as the person types.
+    // While the person types, the last word is unfinished.
     call.isPrefix = true
     call.highlights = false
     call.facets = []
@@ -148,7 +148,7 @@ struct Search: AsyncParsableCommand {
     }
   }
 
-  /// How many there are, and why there is none.
+  /// Returns the number of hits, and hints about words of the query that prevent hits.
   private func summary(_ answer: JSONValue) -> String {
     let atLeast = answer[.totalIsAtLeast]?.bool == true ? "At least " : ""
     var lines = ["\(atLeast)\(answer[.total]?.integer ?? 0) found"]

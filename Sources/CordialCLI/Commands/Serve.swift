@@ -103,7 +103,7 @@ struct Serve: AsyncParsableCommand {
     var lock: DaemonLock?
     if socket != nil, mode == .readWrite, !testMode {
       try container.prepare()
-      // Nothing is written on a read-only file system, not even the lock.
+      // On a read-only file system, no file can be written, not even the lock.
       if !container.isOnReadOnlyFileSystem { lock = try DaemonLock(path: container.lockPath) }
     }
     let recorder = try record.map { path throws(StoreError) in
@@ -123,7 +123,7 @@ struct Serve: AsyncParsableCommand {
     if code != 0 { throw ExitCode(code) }
   }
 
-  /// Ends the program while the store is opened or migrated.
+  /// Ends the program while the store is being opened or migrated.
   private static func end(_ listening: Listening?) async {
     await listening?.gate.stop()
     do {
@@ -131,11 +131,11 @@ struct Serve: AsyncParsableCommand {
     } catch {
       Terminal.note("cordial: \(error)\n")
     }
-    // The thread that migrates goes on until then, so that nothing it uses may be torn down.
+    // `_exit` runs no exit handlers, which could destroy data that the migrating thread still uses.
     _exit(0)
   }
 
-  /// Opens the store, and serves it until the end.
+  /// Opens the store and serves it until the service ends.
   ///
   /// - Returns: The exit code.
   private func serve(
@@ -196,7 +196,7 @@ struct Serve: AsyncParsableCommand {
     return code
   }
 
-  /// Listens on the socket, whose clients wait until the store is open.
+  /// Listens on the socket and lets its clients wait until the store is open.
   private func listen(
     _ container: StoreContainer,
     _ budget: ByteBudget,
@@ -245,7 +245,9 @@ struct Serve: AsyncParsableCommand {
     )
   }
 
-  /// Returns the memory of messages, which goes back to the system after much of it was used.
+  /// Returns the memory budget of messages.
+  ///
+  /// After a peak of use, the budget returns free memory to the system.
   private func messageBudget() -> ByteBudget {
     ByteBudget(processBytesMax: limits.processBytesMax) {
       DispatchQueue.global(qos: .utility).async { ProcessMemory.returnFree() }
@@ -366,7 +368,7 @@ enum LogLevel: String, ExpressibleByArgument {
   }
 }
 
-/// The folder of the stores of `--test-mode`.
+/// The folder of the stores that `--test-mode` creates.
 private enum TestStoreFolder {
   static func create(_ name: String) throws -> (StoreContainer, DaemonLock) {
     guard !name.isEmpty, !name.contains("/"), !name.hasPrefix(".") else {
@@ -385,7 +387,7 @@ private enum TestStoreFolder {
       ?? variable("HOME").map { $0 + "/.cache" }
     var path = cache ?? "\(Paths.temporary)/cordial-\(getuid())"
     unsafe mkdir(path, 0o700)
-    // Other users can create the folder, or a link, in the folder for temporary files.
+    // In the folder for temporary files, other users can create this folder, or a link, first.
     guard cache != nil || isOwn(path) else {
       throw InputError(
         message: "\(path) is not a folder that only this user can write; remove it, or set HOME"
@@ -401,7 +403,9 @@ private enum TestStoreFolder {
     return path
   }
 
-  /// Returns whether a path is a folder of this user, and no link, that no other user can write.
+  /// Returns whether this user owns the folder at a path, and no other user can write to it.
+  ///
+  /// A link is not a folder.
   private static func isOwn(_ path: String) -> Bool {
     var facts = stat()
     return unsafe lstat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR

@@ -97,8 +97,8 @@ struct RevertOptions: ParsableArguments {
   /// Calls a method and prints the result.
   ///
   /// - Parameters:
-  ///   - makeCall: Makes the call of the params.
-  ///   - nothing: The sentence for a result without commits.
+  ///   - makeCall: Makes the call from the params.
+  ///   - nothing: The sentence to print if no commit was reverted.
   /// - Throws: `ClientError`, `StoreError` or `InputError`.
   func call<Revert: CordialProtocol.Call>(
     _ makeCall: (RevertParams) -> Revert,
@@ -130,7 +130,7 @@ struct Undo: AsyncParsableCommand {
   func run() async throws { try await options.call(UndoCall.init, "There is nothing to undo.") }
 }
 
-/// `cordial redo`: applies again what was undone last.
+/// `cordial redo`: reapplies the commits that were undone last.
 struct Redo: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "redo",
@@ -142,7 +142,7 @@ struct Redo: AsyncParsableCommand {
   func run() async throws { try await options.call(RedoCall.init, "There is nothing to redo.") }
 }
 
-/// The output of a dry run, for a person or a program.
+/// The output of a dry run for a person or a program.
 enum DryRunOutput {
   static func write(_ answer: JSONValue) throws {
     guard let json = answer[.dryRun] else { return }

@@ -86,7 +86,7 @@ struct Watch: AsyncParsableCommand {
     }
   }
 
-  /// The words of the request.
+  /// The request in words, as the title of the table.
   private var title: String {
     if let search { return "Search: \(search)" }
     let order = sort.isEmpty ? nil : "by \(sort.joined(separator: ", "))"

@@ -81,13 +81,13 @@ struct Save: AsyncParsableCommand {
   }
 }
 
-/// The bytes of files and of standard input.
+/// The input of commands: files and standard input.
 enum Input {
   /// Opens a file for reading.
   ///
   /// - Parameter path: The path; `-` for standard input.
   /// - Returns: A descriptor, which the caller closes.
-  /// - Throws: `InputError` where it cannot be opened.
+  /// - Throws: `InputError` if the file cannot be opened.
   static func open(_ path: String) throws -> CInt {
     let descriptor =
       path == "-"
@@ -105,7 +105,7 @@ enum Input {
   ///   - path: The path; `-` for standard input.
   ///   - bytesMax: The maximum number of bytes.
   /// - Returns: The bytes.
-  /// - Throws: `InputError` where they cannot be read, or are too many.
+  /// - Throws: `InputError` if the bytes cannot be read, or exceed `bytesMax`.
   static func read(_ path: String, bytesMax: Int = .max) throws -> [UInt8] {
     let descriptor = try open(path)
     defer { _ = close(descriptor) }
@@ -124,9 +124,9 @@ enum Input {
   ///
   /// - Parameters:
   ///   - descriptor: The descriptor.
-  ///   - path: Its path, for errors.
-  ///   - body: Called with the next bytes.
-  /// - Throws: `InputError` where they cannot be read; the errors of the body.
+  ///   - path: The path of the file, for errors.
+  ///   - body: Called with each portion of bytes.
+  /// - Throws: `InputError` if the bytes cannot be read; the errors of the body.
   static func eachPortion(
     of descriptor: CInt,
     _ path: String,

@@ -7,7 +7,7 @@ package struct DeleteCall: Call {
 
   package static let name = MethodName.delete
 
-  /// The objects; nil for a delete by predicate.
+  /// The IDs of the objects; nil for a delete by predicate.
   package var ids: [String]?
   /// The entity of a delete by predicate, nil for a delete by IDs.
   package var entity: String?
@@ -64,9 +64,10 @@ package struct CountResult: WireObject {
   package let token: String?
   /// The number of named or matched objects; nil if the script of a mock leaves it out.
   package let count: Int64?
-  /// The deleted objects, cascades included, or the updated ones; nil where none were requested.
+  /// The IDs of the deleted objects, cascades included, or of the updated objects; nil if not
+  /// requested.
   package let ids: [String]?
-  /// What a dry run would do.
+  /// The effects that the request would have; nil unless it is a dry run.
   package let dryRun: DryRunResult?
 
   package init(_ json: JSONValue) throws(RPCError) {

@@ -7,8 +7,9 @@ extension FetchCall {
   ///
   /// - Parameters:
   ///   - params: The params of the message, checked or not.
-  ///   - template: Returns the params of the stored request of that name, nil when there is none.
-  ///   - selection: Returns the `select` of the stored selection of that name and entity.
+  ///   - template: Returns the params of a stored request by its name; nil if it does not exist.
+  ///   - selection: Returns the `select` of a stored selection by its name and entity; nil if it
+  ///     does not exist.
   /// - Returns: The params without names of stored requests and selections.
   /// - Throws: `RPCError` with the code `invalidParams` for a name that the model does not have.
   package static func expand(

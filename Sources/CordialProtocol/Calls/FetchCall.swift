@@ -9,12 +9,12 @@ package struct FetchCall: Call {
   package struct Selection: Sendable, Equatable {
     package let name: String
     package let path: String
-    /// The value that replaces a missing one; nil for none.
+    /// The value that replaces a missing value; nil for no replacement.
     package let fallback: JSONValue?
-    /// Whether the request names the value beside its path.
+    /// Whether the request states a name in addition to the path.
     private let isNamed: Bool
 
-    /// Creates the selection of a value by a name of its own.
+    /// Creates the selection of a value with a separate name.
     package init(name: String, path: String, fallback: JSONValue? = nil) {
       self.name = name
       self.path = path
@@ -30,7 +30,7 @@ package struct FetchCall: Call {
       isNamed = false
     }
 
-    /// Returns the member `select`: a list of paths where no value has a name of its own.
+    /// Returns the member `select`: a list of paths if no value has a separate name.
     fileprivate static func json(_ selections: [Selection]) -> JSONValue {
       guard selections.contains(where: \.isNamed) else { return selections.map(\.path).json }
       return .object(
@@ -58,7 +58,7 @@ package struct FetchCall: Call {
   package var limit: Int?
   package var offset = 0
   package var select: [Selection]?
-  /// The cursor of a result with `limit`: return the page after it.
+  /// The cursor of an earlier page with `limit`; the fetch returns the page after it.
   package var after: String?
   package var sectionBy: String?
   package var include: [String] = []
@@ -68,13 +68,13 @@ package struct FetchCall: Call {
   package var subentities = true
   package var form = Form.objects
   package var total = false
-  /// The commit that has to be visible; nil for any.
+  /// The commit that must be visible to the fetch; nil for any commit.
   package var at: String?
-  /// The past commit whose state is read; nil for the newest one.
+  /// The past commit whose state is read; nil for the newest commit.
   package var asOf: String?
-  /// The name of a stored request of the model, which the service replaces; nil for none.
+  /// The name of a stored request of the model, which the service expands; nil for none.
   package var template: String?
-  /// The name of a stored selection of the model, which the service replaces; nil for none.
+  /// The name of a stored selection of the model, which the service expands; nil for none.
   package var value: String?
 
   /// Creates a fetch of objects by their IDs.
@@ -171,7 +171,7 @@ package struct FetchCall: Call {
   /// Returns the member `select`.
   static func json(_ selections: [Selection]) -> JSONValue { Selection.json(selections) }
 
-  /// What a fetch has read.
+  /// The result of a fetch.
   package struct Result: WireObject {
     /// The position of the result; nil if the script of a mock leaves it out.
     package let token: String?
@@ -189,9 +189,9 @@ package struct FetchCall: Call {
     package let sections: [Section]?
     /// The included objects by ID; nil for none.
     package let included: [JSONMember]?
-    /// The number without limit and offset; nil where it was not requested.
+    /// The number of objects without limit and offset; nil if not requested.
     package let total: Int64?
-    /// Why objects are null, by ID; nil for none.
+    /// The reasons why objects are null, by ID; nil for none.
     package let missing: [JSONMember]?
 
     package init(_ json: JSONValue) throws(RPCError) {
@@ -218,11 +218,11 @@ package struct FetchCall: Call {
 
   /// A section of a sorted result.
   package struct Section: WireObject {
-    /// The section's value of the key.
+    /// The value of the section key.
     package let name: JSONValue
-    /// The offset of its first object in the whole result.
+    /// The offset of the section's first object in the whole result.
     package let offset: Int64
-    /// The number of its objects.
+    /// The number of objects in the section.
     package let count: Int64
 
     package init(_ json: JSONValue) throws(RPCError) {

@@ -52,7 +52,7 @@ package struct AcknowledgeCall: Call {
 
   /// The follower's name.
   package let follower: String
-  /// The position up to which it has read.
+  /// The position up to which the follower has read.
   package let token: String
 
   /// Creates a request.
@@ -92,14 +92,14 @@ package struct ListFollowersCall: CallWithoutParams {
   /// A named follower of the log.
   package struct Follower: WireObject {
     package let name: String
-    /// Its position; nil if the log no longer reaches it.
+    /// The follower's position; nil if the log no longer contains this position.
     package let token: String?
-    /// The number of commits that it has not acknowledged.
+    /// The number of commits that the follower has not acknowledged.
     package let behind: Int64
-    /// The time of its last request, RFC 3339; nil for a follower of the service itself.
+    /// The time of the follower's last request, RFC 3339; nil for a follower of the service itself.
     package let seen: String?
-    /// Whether nothing is retained for it after its long silence; nil for a follower of the
-    /// service itself.
+    /// Whether the follower has been silent too long, so that the log retains nothing for it; nil
+    /// for a follower of the service itself.
     package let isExpired: Bool?
 
     /// Creates a follower.
@@ -147,7 +147,7 @@ package struct RemoveFollowerCall: Call {
 
   package var json: JSONValue { .present([.name: follower]) }
 
-  /// Whether there was a follower.
+  /// The result of a removal: whether the follower existed.
   package struct Result: WireObject {
     package let isRemoved: Bool
 

@@ -82,7 +82,7 @@ package struct HistoryCall: Call {
     package let process: String?
     /// One change for each object.
     package let changes: [Change]
-    /// The number of changes that are left out, because they are too many; nil for none.
+    /// The number of changes that the service omits from a very large commit; nil for none.
     package let leftOut: Int64?
 
     /// Creates a commit.
@@ -122,7 +122,7 @@ package struct HistoryCall: Call {
     }
   }
 
-  /// What a commit has done with an object.
+  /// The change of an object in a commit.
   package struct Change: WireObject {
     package let id: String
     /// `insert`, `update` or `delete`.
@@ -153,7 +153,7 @@ package struct HistoryCall: Call {
   }
 }
 
-/// The params of `history/purge`: removes the beginning of the log.
+/// The params of `history/purge`: removes the oldest commits of the log.
 package struct PurgeCall: Call {
   package static let name = MethodName.purgeHistory
 
@@ -166,7 +166,7 @@ package struct PurgeCall: Call {
   /// The approximate number of newest bytes to keep.
   package var bytes: Int64?
 
-  /// Creates a request that names the commits before a position or a date; nil for none.
+  /// Creates a request to remove the commits before a position or a date, unless it is nil.
   package init(before: String? = nil) { self.before = before }
 
   package init(_ json: JSONValue) throws(RPCError) {
@@ -187,13 +187,13 @@ package struct PurgeCall: Call {
     return .present([.before: before, .keep: keep.ifNotEmpty])
   }
 
-  /// What was removed.
+  /// The result of a purge.
   package struct Result: WireObject {
     /// The oldest remaining position.
     package let token: String
     /// The number of removed commits.
     package let transactions: Int64
-    /// The retention holder that kept more than requested; nil for none.
+    /// The retention holder that prevented the removal of more commits; nil for none.
     package let heldBy: String?
 
     /// Creates a result.

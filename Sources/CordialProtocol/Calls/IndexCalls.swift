@@ -16,7 +16,7 @@ package struct IndexStatusCall: CallWithoutParams {
     package let behind: Int64
     /// The number of indexed objects.
     package let documents: Int64
-    /// The part of all documents that are former ones, from 0 to 1.
+    /// The share of obsolete documents in all documents of the index, from 0 to 1.
     package let dead: Double
     /// The size on disk.
     package let bytes: Int64
@@ -26,9 +26,9 @@ package struct IndexStatusCall: CallWithoutParams {
     package let oldest: String
     /// The processor time that the index has used.
     package let processorMicroseconds: Int64
-    /// Why it is paused: `requested` or `diskFull`; nil for an index that is not.
+    /// The reason for a pause: `requested` or `diskFull`; nil for an index that is not paused.
     package var reason: String?
-    /// What the index does at the moment; nil for nothing.
+    /// The current activity of the index; nil for an idle index.
     package var activity: String?
 
     /// Creates a result.
@@ -109,7 +109,7 @@ package struct IndexVerifyCall: CallWithoutParams {
     }
   }
 
-  /// An object that the index has otherwise than the store.
+  /// An object that differs between the index and the store.
   package struct Difference: WireObject {
     package let id: String
     /// `missing`, `leftover` or `different`.
@@ -130,7 +130,7 @@ package struct IndexVerifyCall: CallWithoutParams {
   }
 }
 
-/// The params of `index/rebuild`: builds a new index beside the old one.
+/// The params of `index/rebuild`: builds a new index next to the old index.
 package struct IndexRebuildCall: CallWithoutParams {
   package static let name = MethodName.rebuildIndex
 

@@ -4,22 +4,22 @@ package import JSONRPC
 
 /// The params of `initialize`: the handshake, which line framing does not require.
 ///
-/// The members that LSP defines have no effect, but for `capabilities` and `initializationOptions`,
-/// which may contain the settings of the connection.
+/// Of the members that LSP defines, only `capabilities` and `initializationOptions` have an effect.
+/// They may contain the settings of the connection.
 package struct InitializeCall: Call {
   package static let name = MethodName.initialize
 
-  /// The author of saves that name none.
+  /// The author of saves without an author.
   package var author: String?
-  /// The context of saves that name none.
+  /// The context of saves without a context.
   package var context: String?
-  /// The merge policy of saves that name none, nil for `error`.
+  /// The merge policy of saves without a merge policy; nil for `error`.
   package var mergePolicy: String?
   /// The time for which changes are coalesced, in milliseconds.
   package var coalesce = 0
   /// The unit of positions in highlights and snippets.
   package var positionEncoding = PositionEncoding.utf16
-  /// The time limit of requests that name none, in seconds; nil for none.
+  /// The time limit of requests without a time limit, in seconds; nil for none.
   package var timeoutSeconds: Double?
 
   /// Creates params without settings.
@@ -50,7 +50,7 @@ package struct InitializeCall: Call {
     json[.cordial] ?? json[.initializationOptions]?[.cordial] ?? [:]
   }
 
-  /// Returns the encoding that a client names, or the first known one of an LSP client's list.
+  /// Returns the encoding that a client names, or the first known encoding in an LSP client's list.
   private static func positionEncoding(
     _ options: JSONValue,
     _ capabilities: JSONValue?
@@ -60,7 +60,7 @@ package struct InitializeCall: Call {
     return (named ?? listed ?? []).lazy.compactMap(PositionEncoding.init).first ?? .utf16
   }
 
-  /// What the service can do, and its store.
+  /// The abilities of the service, and its store.
   package struct Result: WireObject {
     /// The name of the program.
     package let name: String

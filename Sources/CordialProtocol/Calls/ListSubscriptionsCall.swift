@@ -66,9 +66,12 @@ package struct ListSubscriptionsCall: CallWithoutParams {
 
   /// An update that may have altered a result.
   package struct LastUpdate: WireObject {
-    /// The position after it.
+    /// The position after the update.
     package let token: String
-    /// The changes behind it; nil where they are of other objects, and not requested.
+    /// The changes that caused the update.
+    ///
+    /// nil if the client requested no explanation and the changes are of objects outside the
+    /// result.
     package let explanation: [ObservedDifference.Explanation]?
 
     package init(_ json: JSONValue) throws(RPCError) {
@@ -80,17 +83,17 @@ package struct ListSubscriptionsCall: CallWithoutParams {
   }
 }
 
-/// What observed requests have cost.
+/// The costs of observed requests.
 package struct ObservationCost: WireObject {
-  /// The updates whose changes were compared with requests.
+  /// The number of updates whose changes were compared with requests.
   package let commits: Int64
-  /// The updates that may have altered a result.
+  /// The number of updates that may have altered a result.
   package let wakes: Int64
-  /// The SQL statements that were run.
+  /// The number of executed SQL statements.
   package let statements: Int64
-  /// The times that a whole request was read again.
+  /// The number of times that a whole request was read again.
   package let reruns: Int64
-  /// The time of all updates.
+  /// The total time of all updates.
   package let microseconds: Int64
 
   /// Creates the costs.

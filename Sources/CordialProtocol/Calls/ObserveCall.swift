@@ -24,13 +24,14 @@ package struct ObserveCall: Call {
   package var mode = Mode.values
   /// The position to resume from; nil for a whole result.
   package var since: String?
-  /// The subscription's name within its connection; a second `observe` with it replaces the first.
+  /// The subscription's name within its connection; an `observe` with the same key replaces the
+  /// subscription.
   package var key: String?
   /// Whether updates have the values before the change.
   package var includesBefore = false
-  /// Whether updates say why they are sent.
+  /// Whether updates contain the reasons for which they are sent.
   package var explains = false
-  /// The number of objects that a first result of IDs has too; nil for none.
+  /// The number of objects that a first result of IDs also contains; nil for none.
   package var first: Int?
 
   /// Creates an `observe` of a request.
@@ -95,7 +96,7 @@ package struct ObserveCall: Call {
     target = .search(search)
   }
 
-  /// Whether a search is observed.
+  /// Whether the observed request is a search.
   package var isSearch: Bool { if case .search = target { true } else { false } }
 
   private static func target(_ json: JSONValue) throws(RPCError) -> Target {
@@ -161,16 +162,16 @@ package struct ObserveCall: Call {
 
   /// The first result of a subscription, or the changes since the position that the client sent.
   package struct Result: WireObject {
-    /// The name in `changes` and `unobserve`.
+    /// The name of the subscription in `changes` and `unobserve`.
     package let subscription: String
     /// The position of the result.
     package let token: String
     /// Whether the result is complete.
     package let isFresh: Bool
-    /// Why the service does not resume from the position of the client; nil where it does.
+    /// The reason why the service does not resume from the client's position; nil if it resumes.
     package let why: String?
-    /// The whole result, in the form of `ObservedResult`; nil with mode `signal`, and for a
-    /// subscription that is resumed.
+    /// The whole result, in the form of `ObservedResult`; nil with mode `signal`, and for a resumed
+    /// subscription.
     package let result: JSONValue?
     /// The changes, as `ObservedDifference` reads them; nil for a whole result.
     package let update: JSONValue?
@@ -214,7 +215,7 @@ package struct UnobserveCall: Call {
   package var json: JSONValue { .present([.subscription: subscription]) }
 }
 
-/// The params of `observe/flush`: answered after the server has sent every change up to now.
+/// The params of `observe/flush`: waits until the service has sent all changes up to now.
 package struct FlushCall: CallWithoutParams {
   package typealias Result = PositionResult
 

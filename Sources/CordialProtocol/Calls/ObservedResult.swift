@@ -3,12 +3,12 @@ package import JSONRPC
 
 /// The whole result of an observed request.
 ///
-/// Each kind of request has some of the members; the others are nil.
+/// Each kind of request uses some of the members; all other members are nil.
 package struct ObservedResult: WireObject {
   /// The objects, null for an ID without an object.
   package let objects: [JSONValue]?
   package let ids: [String]?
-  /// Why objects are null, by ID; of a search, the words that are in no document.
+  /// The reasons why objects are null, by ID; for a search, the words that are in no document.
   package let missing: JSONValue?
   /// The number of objects, rows or hits.
   package let count: Int64?
@@ -17,19 +17,19 @@ package struct ObservedResult: WireObject {
   package let sections: [FetchCall.Section]?
   /// The included objects, by ID.
   package let included: [JSONMember]?
-  /// The number without limit and offset; of a search, of all matches.
+  /// The number of objects without limit and offset; for a search, the number of all matches.
   package let total: Int64?
   package let transactions: [HistoryCall.Transaction]?
-  /// Of a search: the position of the index.
+  /// The position of the index, for a search.
   package let token: String?
-  /// Of a search: the position of titles and objects.
+  /// The position of titles and objects, for a search.
   package let storeToken: String?
-  /// Of a search: whether there may be more than `total`.
+  /// Whether there may be more matches of a search than `total`.
   package let totalIsAtLeast: Bool
   package let hits: [SearchCall.Hit]?
-  /// Of a search without hits: how many there are without a word.
+  /// The number of hits without each word, for a search without hits.
   package let omit: [JSONMember]?
-  /// Of a search without hits: the nearest words of the index, by missing word.
+  /// The nearest words of the index by missing word, for a search without hits.
   package let instead: [JSONMember]?
 
   package init(_ json: JSONValue) throws(RPCError) {
@@ -63,37 +63,37 @@ package struct ObservedResult: WireObject {
 
 /// The difference between two results of an observed request.
 ///
-/// Each kind of request has some of the members; the others are empty or nil.
+/// Each kind of request uses some of the members; all other members are empty or nil.
 package struct ObservedDifference: WireObject {
-  /// Of IDs: the objects that differ.
+  /// The objects that differ, for a request by IDs.
   package let objects: [ObjectChange]?
-  /// Of a fetch or a search: the removed rows, by descending offset.
+  /// The removed rows by descending offset, for a fetch or a search.
   package let removed: [Removal]?
-  /// Of a fetch or a search: the new rows, by ascending offset.
+  /// The new rows by ascending offset, for a fetch or a search.
   package let inserted: [Insertion]?
-  /// Of a fetch or a search: the rows that differ.
+  /// The rows that differ, for a fetch or a search.
   package let updated: [Replacement]?
-  /// Of a fetch or a search: the new number of rows.
+  /// The new number of rows, for a fetch or a search.
   package let count: Int64?
-  /// With result `values`: all rows.
+  /// All rows, for result `values`.
   package let rows: [JSONValue]?
-  /// The new number without limit and offset.
+  /// The new number of objects without limit and offset.
   package let total: Int64?
-  /// Of a search: whether there may be more than `total`; nil where that is the same.
+  /// Whether there may be more matches of a search than `total`; nil if this is unchanged.
   package let totalIsAtLeast: Bool?
-  /// The new sections; nil where they are the same.
+  /// The new sections; nil if they are unchanged.
   package let sections: [FetchCall.Section]?
   /// The included objects that differ, by ID.
   package let included: [JSONMember]?
   /// The objects that are no longer included.
   package let excluded: [String]?
-  /// Of history: the commits.
+  /// The new commits, for a history.
   package let transactions: [HistoryCall.Transaction]?
-  /// Of a search: the position of the index.
+  /// The position of the index, for a search.
   package let index: String?
-  /// With mode `signal`: true.
+  /// Whether the mode is `signal`.
   package let isSignal: Bool
-  /// Why the update is sent; nil where that was not requested.
+  /// The reasons for which the update is sent; nil if not requested.
   package let explanation: [Explanation]?
 
   package init(_ json: JSONValue) throws(RPCError) {
@@ -123,7 +123,7 @@ package struct ObservedDifference: WireObject {
     ])
   }
 
-  /// The change of an object of a list of IDs.
+  /// The change of an object that the request names by its ID.
   package struct ObjectChange: WireObject {
     /// The ID that the request names.
     package let id: String
@@ -131,11 +131,11 @@ package struct ObservedDifference: WireObject {
     package let kind: String
     /// The returned values that may differ; nil for inserts and deletes.
     package let properties: [String]?
-    /// Their values before the change; nil where they were not requested.
+    /// The values of `properties` before the change; nil if not requested.
     package let before: [JSONMember]?
-    /// The object, null for a deleted one; nil with mode `ids`.
+    /// The object, null for a deleted object; nil with mode `ids`.
     package let object: JSONValue?
-    /// The values that a deletion keeps; nil for none.
+    /// The values that the log keeps of a deleted object; nil for none.
     package let last: [JSONMember]?
 
     package init(_ json: JSONValue) throws(RPCError) {
@@ -157,14 +157,14 @@ package struct ObservedDifference: WireObject {
 
   /// A removed row.
   package struct Removal: WireObject {
-    /// The position in the former rows, without the removed rows before this one in the list.
+    /// The offset in the former rows, after the removals that precede this removal in the list.
     package let offset: Int64
     package let id: String
     /// The new position of a moved object; nil for an object that left the result.
     package let movedTo: Int64?
-    /// Whether the object does not exist any more.
+    /// Whether the object no longer exists.
     package let isDeleted: Bool
-    /// The values that a deletion keeps; nil for none.
+    /// The values that the log keeps of a deleted object; nil for none.
     package let last: [JSONMember]?
 
     package init(_ json: JSONValue) throws(RPCError) {
@@ -212,7 +212,7 @@ package struct ObservedDifference: WireObject {
     package let id: String
     /// The returned values that may differ.
     package let properties: [String]
-    /// Their values before the change; nil where they were not requested.
+    /// The values of `properties` before the change; nil if not requested.
     package let before: [JSONMember]?
     /// The object, or the hit of a search.
     package let object: JSONValue
@@ -233,21 +233,21 @@ package struct ObservedDifference: WireObject {
     }
   }
 
-  /// A change behind an update, and what it altered.
+  /// A change that caused an update, and the effect of the change.
   package struct Explanation: WireObject {
     /// The object that changed.
     package let id: String
-    /// Its property, or the key path that ends with it.
+    /// The changed property, or a key path that ends with this property.
     package let path: String
-    /// The term of the predicate that has another value; nil for none.
+    /// The term of the predicate whose value the change altered; nil for none.
     package let term: String?
-    /// The former value of the term; nil where it is not known.
+    /// The former value of the term; nil if it is unknown.
     package let was: Bool?
-    /// The value of the term; nil where it is not known.
+    /// The value of the term; nil if it is unknown.
     package let isNow: Bool?
-    /// What has evaluated the term, `memory` or `sql`; nil without one.
+    /// The evaluator of the term, `memory` or `sql`; nil without a term.
     package let decidedBy: String?
-    /// The part of the fetch that reads the property, where no term has another value.
+    /// The part of the fetch that reads the property, if the change altered no term.
     package let reads: String?
 
     package init(_ json: JSONValue) throws(RPCError) {
@@ -275,9 +275,10 @@ package struct ChangesNotification: WireObject {
 
   /// The position before the changes; nil if the script of a mock leaves it out.
   package let from: String?
-  /// The position after the changes; nil where more follows.
+  /// The position after the changes; nil if another part follows.
   package let token: String?
-  /// The authors of the commits in between, nil for a commit without one; nil where more follows.
+  /// The authors of the commits between `from` and `token`, nil for a commit without an author; the
+  /// list is nil if another part follows.
   package let authors: [String?]?
   /// Whether another part of the same changes follows.
   package let hasMore: Bool
@@ -303,7 +304,7 @@ package struct ChangesNotification: WireObject {
   package struct Update: WireObject {
     /// The name of the subscription.
     package let subscription: String
-    /// The update with all its members, which `ObservedDifference` reads too.
+    /// The update with all its members; `ObservedDifference` reads the same members.
     package private(set) var json: JSONValue
 
     package init(_ json: JSONValue) throws(RPCError) {
@@ -311,16 +312,16 @@ package struct ChangesNotification: WireObject {
       self.json = json
     }
 
-    /// Whether the client starts over from `result`.
+    /// Whether the client must replace its whole result with `result`.
     package var isFresh: Bool { json.bool(.fresh) }
 
-    /// The whole result, as `ObservedResult` reads it; nil for a difference.
+    /// The whole result, in the form of `ObservedResult`; nil for a difference.
     package var result: JSONValue? { json[.result] }
 
-    /// The error that ended the subscription; nil for one that goes on.
+    /// The error that ended the subscription; nil for a subscription that continues.
     package var error: JSONValue? { json[.error] }
 
-    /// Appends another part of the same update: lists are appended, and objects are united.
+    /// Appends the next part of the same update: joins lists, and merges the members of objects.
     package mutating func append(_ part: Update) { json = Self.joined(json, part.json) }
 
     private static func joined(_ whole: JSONValue, _ part: JSONValue) -> JSONValue {

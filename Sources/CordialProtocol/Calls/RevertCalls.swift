@@ -9,7 +9,7 @@ package struct RevertParams: Sendable {
   package var author: String?
   /// The context of the groups, nil for groups of every context.
   package var context: String?
-  /// The decision where other saves changed the same properties later, nil for an error.
+  /// The merge policy for properties that other saves changed later; nil for an error.
   package var mergePolicy: String?
   package var isDurable = true
   package var isDryRun = false
@@ -46,7 +46,7 @@ package struct RevertResult: WireObject {
   package let undone: Int64
   /// The reverted objects.
   package let objects: [WrittenObject]
-  /// What a dry run would do.
+  /// The effects that the request would have; nil unless it is a dry run.
   package let dryRun: DryRunResult?
 
   package init(_ json: JSONValue) throws(RPCError) {
@@ -77,7 +77,7 @@ package struct UndoCall: Call {
   package var json: JSONValue { params.json }
 }
 
-/// The params of `redo`: applies again the groups that were undone last.
+/// The params of `redo`: reapplies the groups that were undone last.
 package struct RedoCall: Call {
   package typealias Result = RevertResult
 

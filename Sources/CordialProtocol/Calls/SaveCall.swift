@@ -23,7 +23,7 @@ package struct SaveCall: Call {
   package var isDurable = true
   /// A UUID of the client, with which the service recognizes a repeated request; nil for none.
   package var transaction: String?
-  /// Whether the service says what the request would do, and writes nothing.
+  /// Whether the service only reports the effects of the request and writes nothing.
   package var isDryRun = false
 
   /// Creates a request without changes.
@@ -53,17 +53,18 @@ package struct SaveCall: Call {
   /// The number of requested changes.
   package var count: Int { inserts.count + updates.count + deletes.count }
 
-  /// What a save has stored.
+  /// The result of a save.
   package struct Result: WireObject {
     /// The position after the save.
     package let token: String
     /// The stored IDs of inserts, by sent IDs; null in a dry run.
     package let ids: [JSONMember]
-    /// Inserts, then updates, then objects whose delete the merge policy skipped.
+    /// The inserted objects, the updated objects, and the objects whose delete the merge policy
+    /// skipped.
     package let objects: [WrittenObject]
     /// The decisions of the merge policy; nil for none.
     package let merged: [MergedObject]?
-    /// What a dry run would do.
+    /// The effects that the request would have; nil unless it is a dry run.
     package let dryRun: DryRunResult?
 
     package init(_ json: JSONValue) throws(RPCError) {
@@ -86,7 +87,7 @@ package struct SaveCall: Call {
     package let id: String
     /// The sources of the properties' new values, by name; nil for a delete.
     package let properties: [JSONMember]?
-    /// `client` where the delete was done, `store` where it was skipped; nil for an update.
+    /// `client` if the delete was performed, `store` if it was skipped; nil for an update.
     package let delete: String?
 
     package init(_ json: JSONValue) throws(RPCError) {
@@ -105,7 +106,7 @@ package struct SaveCall: Call {
 package struct WrittenObject: WireObject {
   /// The ID; nil for an insert of a dry run.
   package let id: String?
-  /// The new version; nil for an object that is deleted now.
+  /// The new version; nil for a deleted object.
   package let version: Int64?
   /// The stored values that differ from the sent ones, or that an undo restored; nil for none.
   package let values: [JSONMember]?
@@ -124,17 +125,17 @@ package struct WrittenObject: WireObject {
   }
 }
 
-/// What a request would do.
+/// The effects that a request would have.
 package struct DryRunResult: WireObject {
-  /// The error of the request: code, message and data; nil where it would succeed.
+  /// The error of the request: code, message and data; nil if it would succeed.
   package let error: JSONValue?
   /// The objects to delete, cascades included.
   package let deletes: [String]
   /// The objects to update.
   package let updates: [String]
-  /// The connection's subscriptions that it could affect.
+  /// The connection's subscriptions that the request could affect.
   package let subscriptions: [String]
-  /// The number of other subscriptions that it could affect.
+  /// The number of other subscriptions that the request could affect.
   package let otherCount: Int64
 
   /// Creates the result.

@@ -8,7 +8,7 @@ package struct SearchCall: Call {
 
   package var query: String
   package var entities: [String]?
-  /// The maximum number of hits; nil for 20.
+  /// The maximum number of hits; nil for the default of 20.
   package var limit: Int?
   package var offset = 0
   package var isPrefix = false
@@ -16,9 +16,9 @@ package struct SearchCall: Call {
   package var hasReadings = false
   package var highlights = false
   package var withObjects = false
-  /// The commit that the index has to have reached; nil for a short wait.
+  /// The commit that the index must have reached; nil to wait only briefly.
   package var at: String?
-  /// The past commit whose objects are searched; nil for the newest one.
+  /// The past commit whose objects are searched; nil for the newest commit.
   package var asOf: String?
   package var predicate: String?
   package var arguments: JSONValue?
@@ -26,14 +26,14 @@ package struct SearchCall: Call {
   package var snippets = false
   /// The properties of the facets; nil for no facets.
   package var facets: [String]?
-  /// Whether hits say how their scores were made.
+  /// Whether hits explain their scores.
   package var explains = false
-  /// Whether the search is that of an `observe`; no member of the message.
+  /// Whether the search belongs to an `observe`; the message has no such member.
   package var isObserved = false
-  /// The unit of positions, which the connection has chosen; no member of the message.
+  /// The unit of positions that the connection has chosen; the message has no such member.
   package var positionEncoding = PositionEncoding.utf16
 
-  /// Creates a search for the objects that a text finds.
+  /// Creates a search with a query.
   package init(query: String) { self.query = query }
 
   package init(_ json: JSONValue) throws(RPCError) {
@@ -82,7 +82,7 @@ package struct SearchCall: Call {
     ])
   }
 
-  /// What a search has found.
+  /// The result of a search.
   package struct Result: WireObject {
     /// The position of the index; nil if the script of a mock leaves it out.
     package let token: String?
@@ -90,19 +90,19 @@ package struct SearchCall: Call {
     package let storeToken: String?
     /// The number of all objects that match; nil if the script of a mock leaves it out.
     package let total: Int64?
-    /// Whether there may be more than `total`.
+    /// Whether there may be more matches than `total`.
     package let totalIsAtLeast: Bool
     /// The hits, best first, then by ID.
     package let hits: [Hit]
-    /// The numbers of hits by entity and by value; nil where none were requested.
+    /// The numbers of hits by entity and by value; nil if not requested.
     package let facets: JSONValue?
-    /// Without hits: how many there are without a word; nil for none.
+    /// The number of hits without each word, for a search without hits; nil for none.
     package let omit: [JSONMember]?
     /// The words that are in no document; nil for none.
     package let missing: [String]?
-    /// Without hits: the nearest words of the index, by missing word; nil for none.
+    /// The nearest words of the index by missing word, for a search without hits; nil for none.
     package let instead: [JSONMember]?
-    /// The entries of the index that were read; nil where they were not requested.
+    /// The numbers of read and skipped index entries; nil if not requested.
     package let postings: Postings?
     /// The time in the service, in microseconds; nil if the script of a mock leaves it out.
     package let tookMicroseconds: Int64?
@@ -137,15 +137,15 @@ package struct SearchCall: Call {
     package let id: String
     /// The score; higher is better.
     package let score: Double
-    /// The display name of the object; nil where it has none.
+    /// The display name of the object; nil for an object without a display name.
     package let title: String?
-    /// The ranges of the words in each text, by property; nil where they were not requested.
+    /// The ranges of the words in each text, by property; nil if not requested.
     package let highlights: [JSONMember]?
-    /// The part of a text that shows the words; nil where no text has one.
+    /// The part of a text that shows the words; nil if no text has such a part.
     package let snippet: Snippet?
-    /// The object, null where it was deleted meanwhile; nil where it was not requested.
+    /// The object, null if it was deleted meanwhile; nil if not requested.
     package let object: JSONValue?
-    /// The terms of the object; nil where they were not requested.
+    /// The terms of the object; nil if not requested.
     package let explanation: [TermShare]?
 
     package init(_ json: JSONValue) throws(RPCError) {
@@ -170,9 +170,9 @@ package struct SearchCall: Call {
   package struct Snippet: WireObject {
     /// The name of the property.
     package let property: String
-    /// The part, with … where the text goes on.
+    /// The part of the text, with … where the text continues.
     package let text: String
-    /// Pairs of the beginning and the end of words in the part.
+    /// Pairs of the start and the end of each word in the part.
     package let highlights: JSONValue
 
     /// Creates a snippet.
@@ -195,13 +195,13 @@ package struct SearchCall: Call {
 
   /// A term of an object with its share of the object's score.
   package struct TermShare: WireObject {
-    /// The words as the index has them.
+    /// The words in the form of the index.
     package let term: String
-    /// How many times the object has the term.
+    /// The number of occurrences of the term in the object.
     package let count: Int64
     /// The number of objects with the term.
     package let frequency: Int64
-    /// The greatest score that the term can add.
+    /// The maximum score that the term can add.
     package let bound: Double
     /// The score that the term adds.
     package let share: Double
@@ -230,7 +230,7 @@ package struct SearchCall: Call {
     }
   }
 
-  /// The entries of the index that a search reads, and those that it passes over.
+  /// The numbers of index entries that a search reads and skips.
   package struct Postings: WireObject {
     package let read: Int64
     package let skipped: Int64

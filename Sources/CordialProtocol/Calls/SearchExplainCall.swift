@@ -1,18 +1,18 @@
 package import JSON
 package import JSONRPC
 
-/// The params of `search/explain`: tells why a search finds an object, or why it does not.
+/// The params of `search/explain`: explains why a search finds an object, or does not find it.
 package struct SearchExplainCall: Call {
   package static let name = MethodName.explainSearch
 
-  /// The params of a search that decide what it finds.
+  /// The params that determine the objects that a search finds.
   package static let deciding: [MemberName] = [
     .query, .entities, .predicate, .arguments, .prefix, .fuzzy, .readings, .asOf,
   ]
 
-  /// The search, whose other params have no effect.
+  /// The search; only its params in `deciding` have an effect.
   package var search: SearchCall
-  /// The object.
+  /// The ID of the object.
   package var id: String
 
   /// Creates a request.
@@ -34,30 +34,30 @@ package struct SearchExplainCall: Call {
     .object(deciding.compactMap { name in json[name].map { JSONMember(name, $0) } })
   }
 
-  /// Why the search finds the object, or why it does not.
+  /// The reason why the search finds the object, or does not find it.
   package struct Result: WireObject {
     /// The position of the index.
     package let token: String
     /// Whether the search finds the object.
     package let isFound: Bool
-    /// The place among all hits, from 1; nil for an object that is not found.
+    /// The rank among all hits, from 1; nil for an object that is not found.
     package var rank: Int64?
     /// The score; nil for an object that is not found.
     package var score: Double?
     /// The terms of the object; nil for an object that is not found.
     package var explanation: [SearchCall.TermShare]?
-    /// Why the object is not found: `unknown`, `notIndexed`, `missingWord`, `excludedWord` or
-    /// `filtered`.
+    /// The reason why the object is not found: `unknown`, `notIndexed`, `missingWord`,
+    /// `excludedWord` or `filtered`.
     package var reason: String?
-    /// Why the object is not indexed: `entity`, `exclude`, `delegate` or `empty`.
+    /// The rule that keeps the object out of the index: `entity`, `exclude`, `delegate` or `empty`.
     package var rule: String?
-    /// The word that the object lacks, or has though it is excluded.
+    /// The missing word, or the excluded word that the object contains.
     package var word: String?
     /// The nearest words that the object has.
     package var nearest: [String]?
-    /// What excludes the object: `entities` or `predicate`.
+    /// The filter that excludes the object: `entities` or `predicate`.
     package var filter: String?
-    /// The entries of the index that were read.
+    /// The numbers of read and skipped index entries.
     package var postings = SearchCall.Postings(read: 0, skipped: 0)
 
     /// Creates a result.

@@ -14,14 +14,14 @@ package struct StatusCall: CallWithoutParams {
     package let state: String
     /// The newest commit; nil during a migration.
     package var token: String?
-    /// Why the store does not have the requested model; nil where it does.
+    /// The reason why the store does not have the requested model; nil if it has this model.
     package var mismatch: String?
     package var store: Store
     /// The number of connections.
     package var connections: Int64
     /// The number of subscriptions of all connections.
     package var subscriptions: Int64 = 0
-    /// The sums of `observe/list`; nil during a migration.
+    /// The sums over the values of `observe/list`; nil during a migration.
     package var observing: Observing?
     /// The last 100 connections that the service ended; nil during a migration.
     package var disconnected: [Disconnection]?
@@ -36,7 +36,7 @@ package struct StatusCall: CallWithoutParams {
     /// The progress of a migration; nil for none.
     package var migrating: Migration?
 
-    /// Creates the state of a service without clients' requests.
+    /// Creates a state without data about requests of clients.
     package init(state: String, store: Store, connections: Int64) {
       self.state = state
       self.store = store
@@ -80,7 +80,7 @@ package struct StatusCall: CallWithoutParams {
     package var isReadOnly: Bool?
     /// The size of the file and its write-ahead log; nil during a migration.
     package var bytes: Int64?
-    /// Whether changes of an external client are not sealed.
+    /// Whether changes by an external SQLite client are not sealed yet.
     package var hasUnsealedChanges = false
 
     /// Creates the description of a store of which only the folder is known.
@@ -130,9 +130,9 @@ package struct StatusCall: CallWithoutParams {
     package let connection: Int64
     /// `stuck` or `share`.
     package let reason: String
-    /// Since when it accepted no bytes, RFC 3339.
+    /// The time since which the client accepted no bytes, RFC 3339.
     package let since: String
-    /// The number of bytes that it had not read.
+    /// The number of bytes that the client had not read.
     package let bytes: Int64
 
     /// Creates a description.
@@ -212,7 +212,7 @@ package struct StatusCall: CallWithoutParams {
   package struct Migration: WireObject {
     /// The version from which the stage migrates.
     package let from: String
-    /// The version to which it migrates.
+    /// The version to which the stage migrates.
     package let to: String
     /// The current step.
     package let title: String

@@ -55,7 +55,7 @@ package struct VerifyCall: CallWithoutParams {
   /// Creates a request.
   package init() {}
 
-  /// What the check has found.
+  /// The result of the check.
   package struct Result: WireObject {
     /// The checked position.
     package let token: String
@@ -63,7 +63,7 @@ package struct VerifyCall: CallWithoutParams {
     package let checked: Int64
     /// The problems, at most 1000.
     package let problems: [Problem]
-    /// What other programs added to the file; nil for nothing.
+    /// The parts that other programs added to the store's file; nil for none.
     package let foreign: [ForeignPart]?
 
     package init(_ json: JSONValue) throws(RPCError) {
@@ -101,7 +101,7 @@ package struct VerifyCall: CallWithoutParams {
     }
   }
 
-  /// What another program added to the file.
+  /// A part that another program added to the store's file.
   package struct ForeignPart: WireObject {
     /// `table`, `index`, `trigger` or `view`.
     package let kind: String

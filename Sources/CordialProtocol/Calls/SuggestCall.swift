@@ -1,12 +1,12 @@
 package import JSON
 package import JSONRPC
 
-/// The params of `suggest`: completes the last word of what a person types.
+/// The params of `suggest`: completes the last word of a query.
 package struct SuggestCall: Call {
   package static let name = MethodName.suggest
 
   package var query: String
-  /// Count only objects of these entities; nil for all.
+  /// The entities whose objects are counted; nil for all entities.
   package var entities: [String]?
   /// The maximum number of suggestions.
   package var limit = 10

@@ -5,25 +5,24 @@ import JSONRPC
 import PersistentHistory
 import PersistentStore
 
-/// What brings results of observed requests, and the clients that have them, from their positions
-/// to a snapshot.
+/// The work that brings results of observed requests, and their clients, to a snapshot.
 ///
 /// Steps, registrations, flushes, clients that are behind and requests that are read alone all use
-/// it. It reads the changes since a position once, for all results of that position.
+/// this type. It reads the changes since each position once, for all results at that position.
 struct Advance {
   /// The changes between a position and the snapshot.
   final class Span {
     let from: LogPosition
     let changes: ChangeSet
-    /// Whether the log has all changes.
+    /// Whether the log still has all changes of the span.
     ///
-    /// Without them, every result may differ, and every client starts over.
+    /// If changes are missing, any result may differ, so that every client starts over.
     let isComplete: Bool
-    /// The rows of the changed objects, as far as requests read them; nil before they are needed.
+    /// The rows of the changed objects, with the columns that requests read; nil until first used.
     fileprivate var rows: [ObjectKey: ChangedRow]?
-    /// The changes with these rows, numbered; nil before they are needed.
+    /// The changes with `rows`, numbered; nil until first used.
     fileprivate var entries: ChangeEntries?
-    /// The updated rows that updates over the span share, each encoded once.
+    /// The encoded rows that several updates over the span share.
     fileprivate var encoded = EncodedRows()
 
     fileprivate init(from: LogPosition, _ changes: ChangeSet, isComplete: Bool) {
@@ -33,16 +32,16 @@ struct Advance {
     }
   }
 
-  /// An observation at the snapshot, with what is known of the way there.
+  /// An observation at the snapshot, with the details of its refresh.
   struct Refreshed {
     let observation: Observation
-    /// The difference of the sequence, where few objects decided it.
+    /// The difference of the sequence; nil if the refresh did not compute the difference.
     fileprivate(set) var sequence: SequenceDifference?
     /// Whether the whole request, its total or its sections were read again.
     fileprivate(set) var isReread = false
-    /// The changed objects that may concern the observation; nil where all may.
+    /// The changed objects that may concern the observation; nil if all changed objects may.
     fileprivate(set) var candidates: Set<ObjectKey>?
-    /// The rows of the changed objects, as far as they were read.
+    /// The rows of the changed objects; rows that were not read are missing.
     fileprivate(set) var rows: [ObjectKey: ChangedRow] = [:]
 
     /// Creates an observation that has been brought to the snapshot already.
@@ -51,17 +50,17 @@ struct Advance {
     }
   }
 
-  /// The number of spans that are kept, and the number of changes of each but the first.
+  /// The maximum number of kept spans, and of the changes in each kept span except the first.
   private static let (spansMax, keptChangesMax) = (16, 4096)
 
   let snapshot: StoreSnapshot
   let limits: Limits
-  /// The requests, which decide which columns are read of changed objects.
+  /// The observed requests; they determine which columns of changed objects are read.
   let table: SubscriptionTable
   private var spans: [LogPosition: Span] = [:]
-  /// The span that was read last, however large it is.
+  /// The last span that did not fit in `spans`.
   private var last: Span?
-  /// The objects that were found of changed objects at the ends of paths, for all fetches.
+  /// The objects from which paths reach changed objects, found once for all fetches.
   private var origins = RelatedOrigins()
 
   init(_ snapshot: StoreSnapshot, _ limits: Limits, _ table: SubscriptionTable) {
@@ -77,9 +76,9 @@ struct Advance {
   /// - Parameters:
   ///   - position: A position at or before the snapshot.
   ///   - changesMax: The maximum number of logged changes.
-  /// - Returns: The changes; nil when there are more.
+  /// - Returns: The changes; nil if there are more.
   /// - Throws: `SQLiteError`.
-  /// - Complexity: Linear in the changes logged since the position, once for each position.
+  /// - Complexity: Linear in the changes logged since the position, unless the span is known.
   mutating func span(since position: LogPosition, changesMax: Int = .max) throws -> Span? {
     if let known = spans[position] { return known }
     if let last, last.from == position { return last }
@@ -88,13 +87,13 @@ struct Advance {
     let known = try snapshot.changes(since: position)
     let changes = known ?? ChangeSet(from: position.commit, through: head.number)
     let span = Span(from: position, changes, isComplete: known != nil)
-    // The first one is that of the step itself.
+    // The first span is that of the step itself, and is kept whatever its size.
     let isSmall = spans.count < Self.spansMax && changes.changes.count <= Self.keptChangesMax
     if spans.isEmpty || isSmall { spans[position] = span } else { last = span }
     return span
   }
 
-  /// Returns the rows of the changed objects of a span, as far as requests read them.
+  /// Returns the rows of a span's changed objects, with the columns that requests read.
   ///
   /// - Throws: `SQLiteError`.
   func rows(of span: Span) throws -> [ObjectKey: ChangedRow] {
@@ -115,13 +114,13 @@ struct Advance {
     return entries
   }
 
-  /// Returns the effect of a span's changes on the objects of a result alone.
+  /// Returns the effect of a span's changes as an effect on the result's own objects.
   ///
   /// - Parameters:
   ///   - verdict: The effect on the request.
   ///   - observation: The observation, with its result at the beginning of the span.
   ///   - span: The changes.
-  /// - Returns: The effect; undecided where the whole request has to be read again.
+  /// - Returns: The effect; undecided if the whole request must be read again.
   /// - Throws: `Interrupted`; `SQLiteError`.
   mutating func resolve(
     _ verdict: Verdict,
@@ -169,16 +168,16 @@ struct Advance {
     return refreshed
   }
 
-  /// Returns the update of a client.
+  /// Returns the update that a client needs.
   ///
   /// - Parameters:
   ///   - refreshed: The observation at the snapshot.
   ///   - result: The result that the client has, at the beginning of the span.
-  ///   - span: The changes since then.
+  ///   - span: The changes since that result.
   ///   - sharesRows: Whether other updates over the span may have the same rows.
-  ///   - isLimited: Whether the client starts over where the difference has more elements than the
+  ///   - isLimited: Whether the client starts over if the difference has more elements than the
   ///     result.
-  /// - Returns: The update; nil where the results are equal for the client.
+  /// - Returns: The update; nil if the results are equal for the client.
   /// - Throws: `Interrupted`; `limitExceeded`; `SQLiteError`.
   func update(
     _ refreshed: Refreshed,
@@ -201,20 +200,20 @@ struct Advance {
     return try builder.update(from: result, refreshed.sequence, isLimited: isLimited)
   }
 
-  /// Discards what work that was stopped may have found in part, or read wrongly.
+  /// Discards data that interrupted work may have read incompletely or wrongly.
   mutating func discardPartialReads() {
     origins = RelatedOrigins()
     for span in spans.values { span.encoded = EncodedRows() }
     last?.encoded = EncodedRows()
   }
 
-  /// Returns the end of an observation whose fetch failed.
+  /// Returns the update that ends an observation whose fetch failed.
   ///
   /// The other observations continue.
   ///
   /// - Parameter error: The error of `refresh` or `update`.
   /// - Returns: The last update of its subscriptions.
-  /// - Throws: An error that concerns the store, or that stops the work.
+  /// - Throws: An error that concerns the store, or an interruption of the work.
   func end(for error: any Error) throws -> UpdateBody {
     if error is UnsealedChanges { throw error }
     try snapshot.interruption?.check()

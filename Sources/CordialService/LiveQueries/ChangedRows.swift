@@ -5,18 +5,18 @@ import PersistentStore
 
 /// Rows of changed objects, on which conditions are evaluated in memory.
 extension StoreSnapshot {
-  /// The length of a text from which its row is compared by SQL alone, in bytes.
+  /// The maximum text length in bytes of a row that is compared in memory.
   private static let textBytesMax = 16 << 10
 
   private static func isLong(_ value: AttributeValue) -> Bool { value.textBytes > textBytesMax }
 
-  /// Reads the columns that requests read of changed objects, before and after the changes.
+  /// Reads the columns of changed objects that requests need, before and after the changes.
   ///
   /// - Parameters:
-  ///   - changes: The changes, which this snapshot ends.
-  ///   - from: The position at their beginning.
+  ///   - changes: The changes up to this snapshot.
+  ///   - from: The position before the changes.
   ///   - table: The requests.
-  /// - Returns: The rows of the objects whose entities have such requests.
+  /// - Returns: The rows of the changed objects whose entities have such columns.
   /// - Throws: `SQLiteError`.
   func rows(
     of changes: ChangeSet,
@@ -34,11 +34,11 @@ extension StoreSnapshot {
   /// Reads columns of changed objects, before and after the changes.
   ///
   /// - Parameters:
-  ///   - changes: The changes, which this snapshot ends.
-  ///   - from: The position at their beginning.
+  ///   - changes: The changes up to this snapshot.
+  ///   - from: The position before the changes.
   ///   - columns: The columns by entity number.
-  /// - Returns: The rows of the objects of these entities. Rows with long texts are left out: SQL
-  ///   decides which requests they match, because SQL can be stopped.
+  /// - Returns: The rows of the changed objects of these entities, except for rows with long texts.
+  ///   SQL compares these rows, because SQL can be stopped.
   /// - Throws: `SQLiteError`.
   func rows(
     of changes: ChangeSet,

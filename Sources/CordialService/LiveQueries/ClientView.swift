@@ -1,6 +1,6 @@
 import JSONRPC
 
-/// What the client of a subscription has.
+/// The result that the client of a subscription has.
 ///
 /// A subscription that has ended has no view: its last update is in `ObservedState.ended` until it
 /// is sent.
@@ -10,15 +10,15 @@ enum ClientView: Sendable {
   /// A former result of the observation.
   case behind(KeptResult)
 
-  /// The result that the client has, where it is not that of the observation.
+  /// The former result that the client has; nil if the client has the current result.
   var former: KeptResult? {
     if case .behind(let result) = self { result } else { nil }
   }
 }
 
-/// A former result of an observation that clients still have; they share it.
+/// A former result of an observation, shared by the clients that still have it.
 ///
-/// It counts in the memory of the process until the last of them has a later one.
+/// The result counts in the memory of the process until its last client has a later result.
 final class KeptResult: Sendable {
   let result: any LiveResult
   /// The approximate memory of the result, in bytes.

@@ -2,17 +2,17 @@ import JSON
 import ObjectModel
 import PersistentStore
 
-/// The updated rows that updates from one position share, each encoded once.
+/// A cache of the encoded rows that updates from one position share.
 final class EncodedRows {
-  /// The rows of one form: of fetches that return the same values of an entity.
+  /// The rows for fetches that return the same values of an entity.
   final class Form {
     private var rows: [Int64: [UInt8]] = [:]
 
-    /// Returns the end of a row, which does not depend on its offset.
+    /// Returns the encoded end of a row: the part that does not depend on the row's offset.
     ///
     /// - Parameters:
-    ///   - object: The number of the row's object.
-    ///   - body: Writes the row where it is not known yet.
+    ///   - object: The object number of the row.
+    ///   - body: Writes the row if the cache does not have it yet.
     /// - Returns: The bytes.
     /// - Throws: The errors of the body.
     func row(_ object: Int64, _ body: (inout JSONWriter) throws -> Void) throws -> [UInt8] {
@@ -26,7 +26,7 @@ final class EncodedRows {
 
   private var forms: [String: Form] = [:]
 
-  /// Returns the rows of the form of a plan.
+  /// Returns the rows that a plan shares with plans of the same form.
   func form(of plan: FetchPlan) -> Form {
     let request = plan.request
     let select = request.select.map { "\($0)" } ?? ""

@@ -5,13 +5,13 @@ import ObjectModel
 import PersistentHistory
 import PersistentStore
 
-/// Makes queries of a kind that this module does not have; nil for a request of another kind.
+/// A function that makes queries of an additional kind, and returns nil for other requests.
 package typealias AddedKind =
   @Sendable (ObservedRequest, ResultReader) throws -> (any LiveQuery)?
 
 /// An observed request, and the form of its updates.
 ///
-/// It is a class because it has many parts, and each step copies observations.
+/// The request is a class because it has many properties, and each step copies observations.
 package final class ObservedRequest: Sendable {
   package let target: ObserveCall.Target
   package let mode: ObserveCall.Mode
@@ -19,12 +19,13 @@ package final class ObservedRequest: Sendable {
   /// Whether updates say why they are sent.
   package let explains: Bool
   package let first: Int
-  /// Makes the query of the request, before the kinds of this module are tried; nil for none.
+  /// The function that is tried before the built-in kinds to make the query; nil for none.
   let added: AddedKind?
-  /// The text that names the request: equal texts have equal results and updates.
+  /// The text that identifies the request: requests with equal texts have equal results and
+  /// updates.
   ///
-  /// It has the mode and the params. That of a search has the subscription too, because its results
-  /// are of different positions of the index.
+  /// The text has the mode and the params. The text of a search also has the subscription, because
+  /// the results of searches may be at different positions of the index.
   let identity: String
   /// The JSON text of the params that name the request.
   let text: String
@@ -35,7 +36,7 @@ package final class ObservedRequest: Sendable {
   ///   - call: The call.
   ///   - text: The text of the params that name the request.
   ///   - subscriber: The subscription that the call makes.
-  ///   - added: A kind of query beside those of this module; nil for none.
+  ///   - added: The function that makes queries of an additional kind; nil for none.
   init(
     _ call: ObserveCall,
     _ text: String,
@@ -54,7 +55,7 @@ package final class ObservedRequest: Sendable {
       call.isSearch ? "search \(subscriber.session) \(subscriber.number) \(identity)" : identity
   }
 
-  /// Returns the text by which equal requests have equal results and updates.
+  /// Returns the text that requests with equal results and updates have in common.
   static func identity(_ mode: ObserveCall.Mode, _ text: String) -> String {
     mode.rawValue + text
   }
@@ -70,7 +71,7 @@ package final class ObservedRequest: Sendable {
     return JSONValue.object(members).text
   }
 
-  /// The fetch of the request; nil for history.
+  /// The fetch of the request; nil for history and for searches.
   package var fetch: FetchCall? {
     switch target {
     case .ids(_, let fetch), .fetch(let fetch): fetch
@@ -88,7 +89,7 @@ struct Subscriber: Sendable, Hashable, Comparable {
   /// The number of the subscription within its session.
   let number: Int
 
-  /// The name on the wire.
+  /// The name in the protocol.
   var name: String { "s\(number)" }
 
   static func < (first: Subscriber, second: Subscriber) -> Bool {
@@ -105,8 +106,7 @@ package struct Observation: Sendable {
   let modelHash: String
   /// Whether the query was compiled for a store that may have dangling references.
   var mayDangle: Bool
-  /// The properties that decide which objects are included: of the objects of the result, and of
-  /// other objects by entity number.
+  /// The relationships and entities that decide which objects are included.
   package var inclusion: Inclusion
   /// The position of the result.
   var position: LogPosition
@@ -118,7 +118,8 @@ package struct Observation: Sendable {
     /// The entities of the included objects.
     package var entities: Set<Int> = []
 
-    /// Returns the properties that key paths read, by entity, with all of included objects.
+    /// Returns the properties that key paths read, by entity number, with all properties of the
+    /// included entities.
     func related(with read: [Int: Set<String>]) -> [Int: Set<String>] {
       entities.reduce(into: read) { $0[$1] = [ChangeSet.everyProperty] }
     }
@@ -129,9 +130,9 @@ package struct Observation: Sendable {
   /// The data on which the result depends.
   var interest: Interest { result.interest(request, inclusion) }
 
-  /// Returns how many objects a verdict names, before the whole request is read again.
+  /// Returns the limits of a verdict, beyond which the whole request is read again.
   ///
-  /// - Parameter isStopped: Whether the comparison has to end.
+  /// - Parameter isStopped: Returns whether the comparison must stop.
   /// - Returns: The limits.
   func verdictLimits(_ isStopped: @escaping @Sendable () -> Bool) -> VerdictLimits {
     var limits = verdictLimits
@@ -139,9 +140,9 @@ package struct Observation: Sendable {
     return limits
   }
 
-  /// How many objects a verdict names, before the whole request is read again.
+  /// The limits of a verdict, beyond which the whole request is read again.
   var verdictLimits: VerdictLimits { result.verdictLimits(request) }
 
-  /// The number of objects that a verdict may name for a result of any size.
+  /// The number of objects that a verdict may always name, whatever the size of the result.
   package static let valuesMin = 4096
 }

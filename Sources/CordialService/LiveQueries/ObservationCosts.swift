@@ -22,12 +22,12 @@ struct ObservationCosts: Sendable {
   struct Wake: Sendable {
     /// The position after the step.
     let token: StoreToken
-    /// One of the changes; nil where they are of other objects than those of the result.
+    /// One of the changes; nil if the verdict names no object.
     let change: ObjectChange?
-    /// The explanation of the update; nil where the client did not ask for it, or nothing differed.
+    /// The explanation of the update; nil if the request wants none, or if nothing differs.
     let explanation: JSONValue?
 
-    /// The step in the form of `observe/list`.
+    /// Returns the step in the form of `observe/list`.
     func json(in model: Model) -> JSONValue {
       var members = [JSONMember(.token, .string(token.description))]
       if let explanation {
@@ -67,20 +67,20 @@ struct ObservationCosts: Sendable {
   }
 }
 
-/// How changes are matched with an observed request.
+/// The way in which changes are matched with an observed request.
 package enum Matching: String {
-  /// By the numbers of objects.
+  /// By object numbers.
   case id
   /// By a value that the condition requires.
   case equality
-  /// By bounds.
+  /// By a range that the condition requires.
   case range
   /// By the condition, in memory.
   case predicate
   /// By SQL, for at least some changes.
   case sql
 
-  /// Creates what matches changes with a condition.
+  /// Chooses how changes are matched with a condition.
   init(of condition: RowCondition) {
     if condition.selectors != nil {
       self = .equality
@@ -98,6 +98,6 @@ extension Observation {
 
   /// Returns the approximate memory of an observation without its result, in bytes.
   ///
-  /// A parsed request takes some times the memory of its text.
+  /// A parsed request takes several times the memory of its text.
   static func bytes(ofIdentity identity: String) -> Int { 1024 + 8 * identity.utf8.count }
 }

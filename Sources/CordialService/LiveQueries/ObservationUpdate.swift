@@ -4,14 +4,14 @@ import Interruptions
 import JSONRPC
 import PersistentStore
 
-/// The update of one observation after another.
+/// The updates of observations, one after the other.
 struct ObservationUpdate {
   var advance: Advance
-  /// Whether updates over the step's changes may have the same rows.
+  /// Whether several updates of the step may have the same rows.
   var sharesRows = false
-  /// Whether another thread repeats the step where it fails.
+  /// Whether the step runs on the loop, so that a worker repeats the step if it fails.
   var isOnLoop = false
-  /// For how long the observations may delay each other; nil for any time.
+  /// The time for which observations may delay each other; nil for no limit.
   var time: StepTime?
 
   init(_ advance: Advance) {
@@ -20,15 +20,17 @@ struct ObservationUpdate {
 
   private var snapshot: StoreSnapshot { advance.snapshot }
 
-  /// Updates an observation that is at the position of the others, and adds the change to the
-  /// outcome, or leaves out one that takes long.
+  /// Updates an observation at the common position, or leaves out the observation if the update
+  /// takes too long.
+  ///
+  /// The method adds the update, or the observation that is left out, to the outcome.
   ///
   /// - Parameters:
   ///   - candidate: The observation.
-  ///   - span: The changes since that position.
+  ///   - span: The changes since the common position.
   ///   - outcome: The outcome of the step.
-  ///   - verdict: Returns the effect of the changes on it; undecided where it was stopped.
-  /// - Returns: Whether it was updated or left out, and not unaffected.
+  ///   - verdict: Returns the effect of the changes on the observation; undecided if stopped.
+  /// - Returns: Whether the observation was updated or left out; false if it is unaffected.
   /// - Throws: `Interrupted`; `UnsealedChanges`; the errors that concern the store, not the
   ///   request.
   mutating func run(
@@ -46,7 +48,7 @@ struct ObservationUpdate {
     }
   }
 
-  /// Updates an observation that has a position of its own, as `run(_:over:_:_:)`.
+  /// Updates an observation that has a position of its own, like `run(_:over:_:_:)`.
   mutating func run(
     _ candidate: SubscriptionRegistry.Affected,
     _ outcome: inout SubscriptionStep.Outcome
@@ -58,12 +60,12 @@ struct ObservationUpdate {
     }
   }
 
-  /// Updates an observation that has a position of its own, however long that takes.
+  /// Updates an observation that has a position of its own, without a time limit.
   ///
   /// - Parameters:
   ///   - candidate: The observation.
-  ///   - interruption: What stops it.
-  /// - Returns: The update; nil where the store does not have the changes.
+  ///   - interruption: The interruption of the update.
+  /// - Returns: The update; nil if there is no span since the observation's position.
   /// - Throws: `Interrupted`; the errors that concern the store.
   mutating func readAlone(
     _ candidate: SubscriptionRegistry.Affected,
@@ -74,14 +76,14 @@ struct ObservationUpdate {
     }
   }
 
-  /// Updates an observation within its time, or leaves it out.
+  /// Updates an observation within its allowed time, or leaves out the observation.
   ///
   /// - Parameters:
   ///   - candidate: The observation.
   ///   - outcome: The outcome of the step.
-  ///   - body: Returns the update; nil where the changes do not concern the observation. It gets
-  ///     the end of the time.
-  /// - Returns: Whether it was updated or left out.
+  ///   - body: Receives the end of the time, and returns the update; nil if the changes do not
+  ///     concern the observation.
+  /// - Returns: Whether the observation was updated or left out.
   /// - Throws: The errors of the body.
   private mutating func timed(
     _ candidate: SubscriptionRegistry.Affected,
@@ -112,8 +114,9 @@ struct ObservationUpdate {
     return true
   }
 
-  /// Updates an observation that has a position of its own; returns nil where the store does not
-  /// have the changes.
+  /// Updates an observation that has a position of its own.
+  ///
+  /// - Returns: The update; nil if there is no span since the observation's position.
   private mutating func update(
     _ candidate: SubscriptionRegistry.Affected,
     _ isStopped: @escaping @Sendable () -> Bool
@@ -130,7 +133,7 @@ struct ObservationUpdate {
     return try update(candidate, verdict, over: span, isAligned: false)
   }
 
-  /// Updates an observation, which ends where its fetch fails.
+  /// Updates an observation, or ends the observation if its fetch fails.
   private mutating func update(
     _ candidate: SubscriptionRegistry.Affected,
     _ verdict: Verdict,
@@ -174,7 +177,7 @@ struct ObservationUpdate {
 }
 
 extension StoreSnapshot {
-  /// Runs a body whose statements are stopped at a time; nil for no time.
+  /// Runs a body, and interrupts its statements at a given time; nil means no limit.
   fileprivate func stopping<Result>(
     at end: ContinuousClock.Instant?,
     _ body: () throws -> Result

@@ -3,7 +3,7 @@ import DequeModule
 /// The observations whose last subscription ended a short time ago, for clients that observe the
 /// same request again.
 ///
-/// Their results stay at the position at which they ended, and cost nothing until then.
+/// A result stays at the position at which its observation ended, and needs no work in steps.
 struct RecentObservations: Sendable {
   private let countMax: Int
   private let bytesMax: Int
@@ -15,22 +15,22 @@ struct RecentObservations: Sendable {
 
   private struct Entry {
     let observation: Observation
-    /// The number of observations that ended before.
+    /// The number of observations that ended before this observation.
     let age: Int
   }
 
   private var entries: [String: Entry] = [:]
-  /// The identities of the requests in the order in which they ended; some may have been taken.
+  /// The requests in the order in which their observations ended; `entries` may lack some of them.
   private var order: Deque<(identity: String, age: Int)> = []
   /// The memory of the results, in bytes.
   private(set) var bytes = 0
   private var nextAge = 0
-  /// The age from which observations have ended since `expire` was called last.
+  /// The age of the first observation that ended after the last call of `expire`.
   private var firstOfPeriod = 0
 
   var isEmpty: Bool { entries.isEmpty }
 
-  /// Adds an observation that has ended, where its results are kept.
+  /// Adds an observation that has ended, if its kind keeps results.
   mutating func add(_ observation: Observation) {
     guard observation.query.isKept, observation.bytes <= bytesMax else { return }
     let identity = observation.request.identity
@@ -42,7 +42,7 @@ struct RecentObservations: Sendable {
     while entries.count > countMax || bytes > bytesMax { removeFirst() }
   }
 
-  /// The observation of a request; nil where none is kept.
+  /// The observation of a request; nil if there is none.
   subscript(identity: String) -> Observation? { entries[identity]?.observation }
 
   /// Removes the observations that were added before the previous call.

@@ -15,17 +15,18 @@ struct Registration: Sendable {
     let session: Int
     /// The commit of the position that the client knows.
     let known: Int64
-    /// The authors of the commits from there up to `recorded`, each with its last one; the log may
-    /// no longer have these commits.
+    /// The last recorded commit of each author, for the commits up to `recorded`.
+    ///
+    /// The log may no longer have these commits.
     let authors: [String?: Int64]
     let recorded: Int64
     /// The position of the client's results.
     let position: LogPosition
-    /// The moment of the registry whose results the client has, except for `results`.
+    /// The moment at which the registry had the client's results, except for `results`.
     let moment: SubscriptionRegistry.Moment
-    /// The results that differ from those of the registry, by the subscription's number.
+    /// The client's results that differ from the registry's results, by subscription number.
     let results: [Int: any LiveResult]
-    /// The searches whose clients have other results than the registry.
+    /// The searches for which the client's result differs from the registry's result.
     let searches: [Search]
   }
 
@@ -53,7 +54,7 @@ struct Registration: Sendable {
     let message: MessageBytes
     let older: [OlderUpdate]
     /// The authors of the commits after the position that the client knows, in the order of their
-    /// last ones.
+    /// last commits.
     let authors: [String?]
   }
 
@@ -62,25 +63,25 @@ struct Registration: Sendable {
   let text: String
   /// The connection and the number of the new subscription.
   let subscriber: Subscriber
-  /// The result at `since` of a query that follows the index; nil where the index does not have it.
+  /// The result at `since` of a query that follows the index; nil if the index has no such result.
   let former: (any LiveResult)?
   let since: StoreToken?
   let id: RequestID
   /// The memory of the response.
   let share: AnswerShare?
   let older: Older?
-  /// An observation of the same request with an earlier result; nil where none is known.
+  /// An observation of the same request with an earlier result; nil if there is none.
   let known: Observation?
-  /// A kind of query beside those of this module; nil for none.
+  /// The function that makes queries of an additional kind; nil for none.
   let added: AddedKind?
-  /// Makes the query of a request whose result the index has found; nil for other requests.
+  /// The function that makes the query of a search whose hits are known; nil for other requests.
   let found: AddedKind?
   let registry: SubscriptionRegistry
   let limits: Limits
 
   /// Reads the result, or the difference from the client's result.
   ///
-  /// - Parameter snapshot: A snapshot; of a reader of past commits where the client resumes.
+  /// - Parameter snapshot: The snapshot; if the client resumes, its reader can read past commits.
   /// - Returns: The registration with the complete response.
   /// - Throws: The errors of the request; `SQLiteError`.
   func perform(_ snapshot: StoreSnapshot) throws -> Outcome {
@@ -108,8 +109,8 @@ struct Registration: Sendable {
     )
   }
 
-  /// Returns the known observation with its result at the snapshot; nil where the request has to be
-  /// read again.
+  /// Returns the known observation with its result at the snapshot; nil if the request must be read
+  /// again.
   private func refreshed(_ snapshot: StoreSnapshot) throws -> Observation? {
     guard let observation = known, since == nil, observation.query.isKept,
       observation.modelHash == snapshot.model.hash, observation.mayDangle == snapshot.mayDangle,
@@ -137,7 +138,7 @@ struct Registration: Sendable {
     let reader = ResultReader(snapshot: snapshot, limits: limits)
     if let known = try refreshed(snapshot) {
       let message = try whole(known.request, nil) { out in
-        // A known result is written as it is.
+        // Writes the known result, without another read of the request.
         guard known.request.mode != .signal else { return }
         try known.result.write(known.request, reader, to: &out)
       }
@@ -151,7 +152,7 @@ struct Registration: Sendable {
         request: request,
         result: result,
         modelHash: snapshot.model.hash,
-        // What the index has found is never compiled again.
+        // A result that the index has found is never compiled again.
         mayDangle: snapshot.mayDangle || query.followsIndex,
         inclusion: inclusion,
         position: snapshot.head.position
@@ -193,7 +194,7 @@ struct Registration: Sendable {
     }
   }
 
-  /// Returns the result that the client has; nil where the index does not have it.
+  /// Returns the result that the client has; nil if the index does not have that result.
   private func result(
     of request: ObservedRequest,
     _ query: any LiveQuery,
@@ -208,7 +209,7 @@ struct Registration: Sendable {
     }
   }
 
-  /// Returns the rest of the response to an `observe` that resumes; a nil body is no difference.
+  /// Returns the rest of the response to an `observe` that resumes; nil means no difference.
   private static func resumed(_ body: UpdateBody?) -> MessageBytes {
     var head = JSONWriter()
     head.key(.fresh)
@@ -225,8 +226,8 @@ struct Registration: Sendable {
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - why: Why a client starts over that wanted to resume; nil for others.
-  ///   - write: Reads the result and writes its members; a response in mode `signal` drops them.
+  ///   - why: The reason why the client cannot resume; nil if the client did not want to resume.
+  ///   - write: Reads the result and writes its members, which mode `signal` discards.
   /// - Returns: The rest.
   /// - Throws: `limitExceeded` for a response that is too long; the errors of `write`.
   private func whole(
@@ -252,7 +253,8 @@ struct Registration: Sendable {
     guard let older, older.position.commit < snapshot.head.number || !older.results.isEmpty else {
       return []
     }
-    // An observation that a step compiles anew after this is in the table with its new interest.
+    // This list is read before the table. The table then has the new interest of each observation
+    // that a step has recompiled and that the list lacks.
     let recompiled = snapshot.mayDangle ? registry.compiledWithoutDangling() : []
     let table = registry.table()
     var advance = Advance(snapshot, limits, table)
@@ -276,8 +278,8 @@ struct Registration: Sendable {
         )
       }
     }
-    // Changes do not tell whether they concern requests that are not compiled for dangling
-    // references, and without the changes, each result may differ.
+    // The changes do not show whether they concern requests that were compiled without dangling
+    // references. If changes are missing, any result may differ.
     let undecided = (span.isComplete ? recompiled : registry.fetches()).map(\.number)
     for number in undecided { try add(number) { _ in .undecided } }
     let others = Set(undecided)
@@ -289,7 +291,7 @@ struct Registration: Sendable {
     return updates
   }
 
-  /// Returns the updates of older searches, whose results the commits do not tell.
+  /// Returns the updates of older searches, whose results come from the index instead of commits.
   private func searchUpdates(_ snapshot: StoreSnapshot) throws -> [OlderUpdate] {
     guard let older else { return [] }
     return try older.searches.map { search in
@@ -353,9 +355,9 @@ struct Registration: Sendable {
   }
 }
 
-/// Whether a client resumes from a position.
+/// The decision whether a client can resume from a position.
 private enum Resumption {
-  /// The client has the result of a position, which these changes follow.
+  /// The client resumes from the position, and these changes follow the position.
   case resumes(LogPosition, ChangeSet)
   case startsOver(FreshReason)
 

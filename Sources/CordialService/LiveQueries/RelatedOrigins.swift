@@ -10,27 +10,27 @@ struct RelatedOrigins {
   private struct Search: Hashable {
     let path: [RelatedReads.Step]
     let objects: Set<Int64>
-    /// The last change before the changes.
+    /// The number of the last change at the position from which the changes begin.
     let start: Int64
   }
 
   private var known: [Search: Set<Int64>?] = [:]
 
-  /// The maximum number of objects of a search; with more, a fetch is read again.
+  /// The maximum number of objects that a search may find; with more, a fetch is read again.
   private static let objectsMax = 4096
-  /// The number of searches that are kept.
+  /// The maximum number of kept searches.
   private static let searchesMax = 256
 
-  /// Returns an effect on the objects of a result alone.
+  /// Returns an effect that names only objects of a result.
   ///
   /// - Parameters:
-  ///   - verdict: The effect.
+  ///   - verdict: The effect, which may name changed objects at the ends of paths.
   ///   - observation: The observation.
   ///   - changes: The changes.
-  ///   - position: The position at which they begin.
+  ///   - position: The position at which the changes begin.
   ///   - snapshot: The snapshot after the changes.
-  /// - Returns: The effect, which names the objects from which paths reach changed objects;
-  ///   undecided where they are too many.
+  /// - Returns: The effect, with the objects from which paths reach changed objects; undecided if
+  ///   there are too many.
   /// - Throws: `SQLiteError`.
   mutating func resolved(
     _ verdict: Verdict,

@@ -10,16 +10,16 @@ package struct ResultDifference {
     let index: Int
     let kind: ObjectChange.Kind
     let key: ObjectKey
-    /// The object that the ID named before, which is not `key` where an object took over the
-    /// identity of another object.
+    /// The object that the ID named before; different from `key` if a different object has taken
+    /// over the identity.
     let former: ObjectKey
   }
 
-  /// By IDs: the changes, in the order of the IDs.
+  /// For requests by IDs: the changes, in the order of the IDs.
   var named: [NamedChange] = []
-  /// By fetch: the removed and inserted objects.
+  /// For fetches: the removed and inserted objects.
   var sequence = SequenceDifference()
-  /// By fetch: the objects at both positions that differ, by ascending new offset.
+  /// For fetches: the objects in both results whose rows differ, by ascending new offset.
   var updates: [(offset: Int, key: ObjectKey)] = []
   /// The included objects that are new or differ.
   private(set) var included: Set<ObjectKey> = []
@@ -36,7 +36,7 @@ package struct ResultDifference {
       && !countDiffers && !totalDiffers && !sectionsDiffer && !rowsDiffer
   }
 
-  /// By fetch: the numbers of the objects that enter, leave, move or differ.
+  /// For fetches: the object numbers of the objects that enter, leave, move or differ.
   var objects: Set<Int64> {
     Set(sequence.removals.map(\.element)).union(sequence.insertions.map(\.element))
       .union(updates.map(\.key.object))
@@ -47,15 +47,15 @@ package struct ResultDifference {
     named.count + sequence.removals.count + sequence.insertions.count + updates.count
   }
 
-  /// What is known beside two results.
+  /// The data for a comparison, apart from the two results.
   package struct Comparison {
     /// The observation with the query of the later result.
     let observation: Observation
-    /// All changes from the earlier position to the later one.
+    /// All changes from the earlier position to the later position.
     let changes: ChangeSet
-    /// The changed objects that may concern the observation; nil where all may.
+    /// The changed objects that may concern the observation; nil if all changed objects may.
     var candidates: Set<ObjectKey>?
-    /// The difference of the sequences, where it is known.
+    /// The difference of the sequences; nil if unknown.
     var sequence: SequenceDifference?
   }
 
@@ -65,7 +65,7 @@ package struct ResultDifference {
   ///   - query: The query of the later result.
   ///   - old: The earlier result.
   ///   - new: The later result.
-  ///   - comparison: What is known beside them.
+  ///   - comparison: Data about both results, such as the changes between them.
   /// - Throws: `RepeatedObject`.
   init<Query: LiveQuery>(
     _ query: Query,
@@ -82,9 +82,10 @@ package struct ResultDifference {
     excluded = old.included.keys.filter { new.included[$0] == nil }.sorted()
   }
 
-  /// Returns whether a change alters the row that a plan returns of its object.
+  /// Returns whether a change alters its object's row in the result of a plan.
   ///
-  /// Every row has the version, which derived values and sort positions do not increment.
+  /// Every row has the object's version. Changes of derived values and sort positions do not
+  /// increment the version.
   static func reaches(_ change: ObjectChange?, _ plan: FetchPlan?) -> Bool {
     guard let change, let plan else { return false }
     return change.countsVersion || change.properties.contains { plan.reads.valueNames[$0] != nil }

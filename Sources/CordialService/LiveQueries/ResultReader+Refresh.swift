@@ -5,13 +5,13 @@ import ObjectModel
 import PersistentHistory
 import PersistentStore
 
-/// What several kinds of queries need to follow changes.
+/// The refresh methods that several kinds of queries share.
 extension ResultReader {
-  /// Compiles an observation again where references may dangle since it was compiled, and reads its
-  /// whole result.
+  /// Recompiles an observation if references may dangle since its compilation, and reads its whole
+  /// result.
   ///
-  /// - Parameter observation: The observation, which gets the new plan.
-  /// - Returns: The result; nil where the plan is still valid.
+  /// - Parameter observation: The observation, which receives the new inclusion.
+  /// - Returns: The result with the new query; nil if the old plan is still valid.
   /// - Throws: The errors of compiling and reading.
   func recompiled(
     _ observation: inout Observation
@@ -29,8 +29,8 @@ extension ResultReader {
   ///
   /// - Parameters:
   ///   - members: The objects that may enter or leave.
-  ///   - matching: The members that match now, as SQL has found where rows do not decide it.
-  /// - Returns: The change; nil where rows do not decide which of them matched before.
+  ///   - matching: The members that match now; SQL has found them if rows do not decide.
+  /// - Returns: The change; nil if rows do not decide which members matched before.
   static func countDifference(
     _ members: [ObjectKey: Verdict.Match],
     matching: Set<Int64>
@@ -45,13 +45,15 @@ extension ResultReader {
 }
 
 extension ResultChange {
-  /// Counts the objects that enter, leave or change sections, and reads all sections again where
-  /// the rows do not tell them, or one is new.
+  /// Updates the counts of the sections, or reads all sections again.
+  ///
+  /// All sections are read again if rows do not decide the sections of all members, or if a section
+  /// is new.
   ///
   /// - Parameters:
   ///   - plan: The fetch.
   ///   - members: The objects that may enter or leave.
-  ///   - matching: The members that match now, as SQL has found where rows do not decide it.
+  ///   - matching: The members that match now; SQL has found them if rows do not decide.
   ///   - extras: The parts of the result.
   /// - Returns: Whether all sections were read again.
   /// - Throws: `SQLiteError`.
@@ -80,7 +82,7 @@ extension ResultChange {
     return true
   }
 
-  /// Returns the changes of the sections' numbers of objects; nil where rows do not decide them.
+  /// Returns the change of each section's number of objects; nil if rows do not decide.
   private func sectionChanges(
     _ column: String,
     _ members: [ObjectKey: Verdict.Match],

@@ -12,7 +12,7 @@ package struct ResultReader {
 
   /// Returns the data on which the included objects of a request depend.
   ///
-  /// - Throws: `unknownProperty` for a path that is not one of relationships.
+  /// - Throws: `unknownProperty` for a path with a name that is not a relationship.
   func inclusion(
     _ request: ObservedRequest,
     _ query: any LiveQuery
@@ -34,7 +34,7 @@ package struct ResultReader {
       }
     }
     guard snapshot.mayDangle else { return inclusion }
-    // A to-one of an included object reads null where its target was deleted.
+    // If the target of a to-one was deleted, the to-one is null in the row of an included object.
     for number in inclusion.entities {
       for toOne in snapshot.model.entity(number).relationships where !toOne.toMany {
         let target = snapshot.model.entity(toOne.destination)
@@ -51,7 +51,7 @@ package struct ResultReader {
   /// - Parameters:
   ///   - request: The request.
   ///   - plan: The compiled fetch.
-  ///   - objects: The numbers of the objects from which included relationships begin.
+  ///   - objects: The numbers of the objects at which included relationships begin.
   ///   - out: The writer of the members.
   /// - Returns: The parts that the request wants.
   /// - Throws: `limitExceeded` when the writer's limit is exceeded; `SQLiteError`.
@@ -76,7 +76,7 @@ package struct ResultReader {
     return extras
   }
 
-  /// The objects of one entity from which included relationships begin, by their numbers; nil for
+  /// The objects of one entity at which included relationships begin, by object number; nil for
   /// none.
   typealias Starts = (entity: EntityDescription, objects: [Int64])?
 

@@ -1,27 +1,28 @@
-/// How long the observations of a step may take.
+/// The time that the observations of a step may take.
 ///
-/// The connections wait for each other in a step. An observation that takes long, or those of a
-/// connection that take long together, are left out and read alone, while the others move on. The
-/// longer a connection has waited for what was left out, the more time its observations have in a
-/// step: it receives its changes at last, although commits follow each other fast.
+/// In a step, the connections wait for each other. A step therefore leaves out an observation that
+/// takes long, and the observations of a connection that take long together. These observations are
+/// read alone, while the others move on. The longer a connection has waited for them, the more time
+/// its observations have in a step. The connection thus receives its changes even if commits follow
+/// each other fast.
 struct StepTime {
   /// The time of one observation, in seconds.
   private let oneMax: Double
-  /// Whether the observations of one connection delay those of others.
+  /// Whether several connections have subscriptions, so that one connection may delay the others.
   private let isShared: Bool
-  /// Since when connections have waited for what was left out.
+  /// The start of each connection's wait for left-out observations.
   private let lateSince: [Int: ContinuousClock.Instant]
-  /// The time that was used, by connection and by all, and the part that led to no update.
+  /// The seconds that each connection and all connections have used, and the part without updates.
   private var used: [Int: Double] = [:]
   private var usedByAll = 0.0
   private var lost = 0.0
 
-  /// The times of all observations, of those of one connection, and of those of one that has waited
-  /// long, in those of one observation.
+  /// The maximum times of all observations, of one connection, and of an observation or connection
+  /// that has waited long, as multiples of the time of one observation.
   private static let (allFactor, connectionFactor, lateFactor) = (40.0, 4.0, 32.0)
-  /// The part of the time that a connection has waited which its observations may take.
+  /// The part of its waiting time that a connection's observations may take.
   private static let lateness = 0.5
-  /// The time that a connection has, however long those of others took.
+  /// The time in seconds that a connection always has, however long the other connections took.
   private static let least = 0.001
 
   init(_ limits: Limits, isShared: Bool, lateSince: [Int: ContinuousClock.Instant]) {
@@ -34,15 +35,15 @@ struct StepTime {
   struct Allowance {
     /// The time, in seconds; 0 or less for an observation that is left out at once.
     let seconds: Double
-    /// Whether an observation that takes longer takes too long for any step.
+    /// Whether an observation that exceeds the time is too slow for any step.
     let isWhole: Bool
-    /// The connection whose time it is.
+    /// The connection to which the time is charged.
     fileprivate let connection: Int
   }
 
   /// Returns the time for which an observation may delay the others.
   func allowance(of candidate: SubscriptionRegistry.Affected) -> Allowance {
-    // An observation that several connections share takes the time of one which has used least.
+    // A shared observation is charged to the connection that has used the least time.
     var connection = 0
     var least = Double.infinity
     var waited = 0.0
@@ -55,7 +56,7 @@ struct StepTime {
     }
     let late = min(Self.lateFactor * oneMax, Self.lateness * waited)
     let own = max(oneMax, late)
-    // Those that take long delay the others together by little more than two of them do.
+    // The observations that are given up delay the others by little more than the time of two.
     var left = 2 * own - lost
     if isShared {
       left = min(
@@ -72,8 +73,8 @@ struct StepTime {
   ///
   /// - Parameters:
   ///   - seconds: The time.
-  ///   - allowance: What the observation was allowed.
-  ///   - isDone: Whether it was updated.
+  ///   - allowance: The time that the observation was allowed.
+  ///   - isDone: Whether the update ended in time; false if the observation was left out.
   mutating func charge(_ seconds: Double, _ allowance: Allowance, isDone: Bool) {
     used[allowance.connection, default: 0] += seconds
     usedByAll += seconds

@@ -7,8 +7,8 @@ import Synchronization
 
 /// The observed requests of all connections, with their current results and their subscriptions.
 ///
-/// The loop changes it; a worker that updates results reads it too. Equal requests share one
-/// observation.
+/// Equal requests share one observation. The loop changes the registry, and a worker that updates
+/// results reads it.
 final class SubscriptionRegistry: Sendable {
   /// An observation that changes may have altered.
   struct Affected: Sendable {
@@ -17,19 +17,19 @@ final class SubscriptionRegistry: Sendable {
     let subscribers: SmallSet<Subscriber>
   }
 
-  /// The number of results that were replaced before a registration began, which identifies the
-  /// results that its connection has.
+  /// A counter of replaced results, with its value at the beginning of a registration.
   ///
-  /// A commit does not identify them: a connection may be at a later commit than the registry, with
-  /// the same result.
+  /// The moment identifies the results that the registration's connection has. A commit does not
+  /// identify these results: a connection may be at a later commit than the registry, with the same
+  /// result.
   typealias Moment = Int
 
-  /// A class, because each commit looks up many entries, and an observation has many parts to copy.
+  /// An entry, which is a class because each commit looks up many entries, and copies of
+  /// observations are expensive.
   private final class Entry {
     var observation: Observation
     var subscribers: SmallSet<Subscriber>
-    /// Earlier results while registrations are under way, each with the moment until which it was
-    /// the result, ascending.
+    /// The results that were replaced during registrations, by ascending moment of the replacement.
     var former: [(until: Moment, result: any LiveResult)] = []
     var costs = ObservationCosts()
 
@@ -41,29 +41,29 @@ final class SubscriptionRegistry: Sendable {
 
   private struct State {
     var entries: [Int: Entry] = [:]
-    /// The numbers of the observations by the identities of their requests.
+    /// The observation numbers, by the identities of the requests.
     var numbers: [String: Int] = [:]
     var table = SubscriptionTable()
     var nextNumber = 1
-    /// The observations that are apart: their results are of another position than the others'.
+    /// The observations that are apart: their results are at a position of their own.
     var apart: Set<Int> = []
-    /// Those of them that are read alone, because they take long.
+    /// The observations that are read alone, because they take long.
     var readAlone: Set<Int> = []
     /// The observations that are not compiled for dangling references.
     var undangling: Set<Int> = []
     /// The observed searches.
     var searches: Set<Int> = []
-    /// The number of registrations that are under way.
+    /// The number of registrations that are running.
     var readers = 0
     var moment: Moment = 0
-    /// The observations with earlier results.
+    /// The observations with results in `former`.
     var withFormer: Set<Int> = []
     /// The observations whose last subscription has ended.
     var recent: RecentObservations
     /// The memory of all observations, in bytes.
     var bytes = 0
 
-    /// Returns an observation; at the position of the others, if its result is of that position.
+    /// Returns an observation, at the given position unless the observation is apart.
     func current(_ number: Int, at position: LogPosition?) -> Observation? {
       guard var observation = entries[number]?.observation else { return nil }
       if let position, !apart.contains(number) { observation.position = position }
@@ -81,7 +81,7 @@ final class SubscriptionRegistry: Sendable {
   }
 
   private let state: Mutex<State>
-  /// What counts the memory of the results.
+  /// The account of the memory of the results.
   private let memory: ByteBudget.Kept
 
   init(_ limits: Limits, _ budget: ByteBudget) {
@@ -89,7 +89,7 @@ final class SubscriptionRegistry: Sendable {
     memory = budget.keep()
   }
 
-  /// Counts the growth of the results, which is negative where one has ended.
+  /// Counts the growth of the results' memory; a negative number releases memory.
   private func grow(_ state: inout State, by bytes: Int) {
     state.bytes += bytes
     memory.add(bytes)
@@ -108,12 +108,13 @@ final class SubscriptionRegistry: Sendable {
   /// The number of observations.
   var count: Int { state.withLock { $0.entries.count } }
 
-  /// Returns an observation of a request that has subscriptions, or had some a short time ago.
+  /// Returns an observation of a request that has subscriptions, or had subscriptions a short time
+  /// ago.
   ///
   /// - Parameters:
   ///   - identity: The identity of the request.
-  ///   - position: The position of the observations' results, where it is known.
-  /// - Returns: The observation with its result; nil where none is known.
+  ///   - position: The common position of the results; nil if unknown.
+  /// - Returns: The observation with its result; nil if there is none.
   func known(_ identity: String, at position: LogPosition?) -> Observation? {
     state.withLock { state in
       guard let number = state.numbers[identity] else { return state.recent[identity] }
@@ -121,8 +122,8 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Forgets the results of observations that had ended when it was called last; returns whether
-  /// others are kept.
+  /// Forgets the results of observations that ended before the previous call, and returns whether
+  /// later results remain.
   func forgetRecent() -> Bool {
     state.withLock { state in
       changeRecent(&state) { $0.expire() }
@@ -138,11 +139,11 @@ final class SubscriptionRegistry: Sendable {
     state.withLock { $0.entries[number]?.subscribers ?? [] }
   }
 
-  /// Adds a subscription to the observation of a request, which is added where it is new.
+  /// Adds a subscription to the observation of a request, and adds the observation if it is new.
   ///
   /// - Parameters:
   ///   - subscriber: The subscription.
-  ///   - observation: The observation, for a request that is new.
+  ///   - observation: The observation, which is added if the request is new.
   ///   - isAligned: Whether the next step begins at the position of the observation's result.
   /// - Returns: The number of the observation, whether it is new, and whether it is apart.
   func add(
@@ -170,12 +171,12 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Removes a subscription, and its observation after the last one.
+  /// Removes a subscription, and the observation if no subscription remains.
   ///
   /// - Parameters:
   ///   - subscriber: The subscription.
   ///   - number: The number of its observation.
-  ///   - position: The position of the other observations' results, where it is known.
+  ///   - position: The common position of the other results; nil if unknown.
   func remove(_ subscriber: Subscriber, from number: Int, at position: LogPosition?) {
     state.withLock { state in
       state.entries[number]?.subscribers.remove(subscriber)
@@ -194,11 +195,11 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Records that an observation keeps the result of a position, which the others leave.
+  /// Records that an observation stays at a position while the others move on.
   ///
   /// - Parameters:
   ///   - number: The number of the observation.
-  ///   - position: The position of the observations' results until now.
+  ///   - position: The common position of the results until now.
   ///   - isReadAlone: Whether the observation is read alone from there.
   func leave(_ number: Int, at position: LogPosition, isReadAlone: Bool) {
     state.withLock { state in
@@ -208,7 +209,7 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Records that an observation is not read alone any more; returns whether it was.
+  /// Records the end of a read alone; returns whether the observation was being read alone.
   func endReadAlone(_ number: Int) -> Bool {
     state.withLock { $0.readAlone.remove(number) != nil }
   }
@@ -217,7 +218,7 @@ final class SubscriptionRegistry: Sendable {
   ///
   /// - Parameters:
   ///   - observation: The observation with its new result.
-  ///   - number: Its number; an observation that was removed meanwhile stays removed.
+  ///   - number: The observation number. An observation that was removed meanwhile stays removed.
   ///   - position: The position of the other observations' results; nil while a step brings them
   ///     to a later position.
   func update(_ observation: Observation, _ number: Int, at position: LogPosition?) {
@@ -273,7 +274,7 @@ final class SubscriptionRegistry: Sendable {
 
   /// Records the result of a search at a later position of the index.
   ///
-  /// - Returns: The result before; nil for an observation that was removed meanwhile.
+  /// - Returns: The former result; nil if the observation was removed meanwhile.
   func set(_ search: any LiveResult, of number: Int) -> (any LiveResult)? {
     state.withLock { state in
       guard let entry = state.entries[number] else { return nil }
@@ -284,7 +285,9 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Records that the results of all other observations are valid at a later position too.
+  /// Records that all observations at the common position are now valid at a later position.
+  ///
+  /// An observation that was apart joins them if its result is at the later position.
   func advance(to position: LogPosition) {
     state.withLock { state in
       for number in state.apart where state.entries[number]?.observation.position == position {
@@ -293,7 +296,7 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// The requests as they are now, for comparing changes with them while others are registered.
+  /// Returns a copy of the requests, so that a comparison does not delay registrations.
   func table() -> SubscriptionTable {
     state.withLock { state in
       state.table.prepare()
@@ -301,17 +304,17 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Returns how many objects a verdict on an observation names; nil where it was removed.
+  /// Returns the limits of a verdict on an observation; nil if the observation was removed.
   func verdictLimits(of number: Int) -> VerdictLimits? {
     state.withLock { $0.entries[number]?.observation.verdictLimits }
   }
 
-  /// Returns an observation with its subscriptions; nil where it was removed meanwhile.
+  /// Returns an observation with its subscriptions; nil if it was removed meanwhile.
   func affected(_ number: Int) -> Affected? {
     state.withLock { $0.affected(number) }
   }
 
-  /// Returns all observations but those of searches, ordered by number.
+  /// Returns all observations except searches, ordered by number.
   func fetches() -> [Affected] {
     state.withLock { state in
       let numbers = state.entries.keys.filter { !state.searches.contains($0) }
@@ -319,10 +322,11 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Returns what a step begins with, all of one moment: requests are registered meanwhile.
+  /// Returns the data with which a step begins, read at once because registrations continue
+  /// meanwhile.
   ///
-  /// - Returns: The requests as they are now; the observations that are apart and not read alone,
-  ///   ordered by number; and the numbers of all that are apart or read alone.
+  /// - Returns: A copy of the requests; the observations that are apart and not read alone, ordered
+  ///   by number; and the numbers of all observations that are apart or read alone.
   func start() -> (table: SubscriptionTable, joining: [Affected], apart: Set<Int>) {
     state.withLock { state in
       state.table.prepare()
@@ -339,8 +343,8 @@ final class SubscriptionRegistry: Sendable {
     state.withLock { state in state.undangling.sorted().compactMap { state.affected($0) } }
   }
 
-  /// Begins to keep earlier results, for a registration that brings a connection from its position
-  /// to one at which the observations are not.
+  /// Begins to keep replaced results, for a registration that brings a connection to a position of
+  /// its own.
   ///
   /// - Returns: The moment whose results the connection has.
   func beginReading() -> Moment {
@@ -350,7 +354,7 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Ends what `beginReading` began.
+  /// Ends a period of keeping results that `beginReading` began.
   func endReading() {
     state.withLock { state in
       state.readers -= 1
@@ -365,9 +369,9 @@ final class SubscriptionRegistry: Sendable {
   /// - Parameters:
   ///   - number: The number of the observation.
   ///   - session: The number of the connection.
-  ///   - moment: What `beginReading` returned.
-  /// - Returns: The observation, with the subscriptions of the connection only; nil where it has
-  ///   none.
+  ///   - moment: The moment that `beginReading` returned.
+  /// - Returns: The observation, with the subscriptions of the connection only; nil if the
+  ///   connection has none.
   func former(_ number: Int, of session: Int, at moment: Moment) -> Affected? {
     state.withLock { state in
       guard let entry = state.entries[number],
@@ -382,11 +386,11 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Returns the subscriptions whose results changes may alter.
+  /// Returns the subscriptions with results that the changes may alter.
   func subscribers(affectedBy changes: ChangeSet) -> [Subscriber] {
     let table = table()
     let comparison = ChangeComparison(table.representatives(of: changes), [:], with: table)
-    // One object that may enter, leave or differ is sufficient.
+    // The search may stop at the first object that may enter, leave or differ.
     let limits = VerdictLimits(membersMax: 0, valuesMax: 0)
     return comparison.concerned.flatMap { concern -> [Subscriber] in
       comparison.verdict(on: concern, limits) == .unaffected
@@ -394,7 +398,7 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Counts a step whose changes were compared with observations.
+  /// Counts a step for the observations with which its changes were compared.
   func countComparison(with numbers: some Sequence<Int>) {
     state.withLock { state in
       for number in numbers { state.entries[number]?.costs.commits += 1 }
@@ -419,7 +423,7 @@ final class SubscriptionRegistry: Sendable {
     state.withLock { !$0.apart.isSubset(of: $0.readAlone) }
   }
 
-  /// The least commit of the results of observations that are apart; nil without any.
+  /// The least commit of the observations that are apart; nil if there are none.
   var leastApart: Int64? {
     state.withLock { state in
       state.apart.compactMap { state.entries[$0]?.observation.position.commit }.min()

@@ -7,7 +7,7 @@ import PersistentStore
 
 /// A client that is behind, with the results that it has.
 struct BehindClient: Sendable {
-  /// A subscription whose client has another result than the current one.
+  /// A subscription whose client has a former result.
   struct View: Sendable {
     let number: Int
     let observation: Int
@@ -17,9 +17,9 @@ struct BehindClient: Sendable {
   let session: Int
   /// The position of the client's results.
   let position: LogPosition
-  /// The subscriptions whose results have changed since, ordered by number.
+  /// The subscriptions whose results have changed since that position, ordered by number.
   let views: [View]
-  /// Whether the client did not read, so that it starts over where that is shorter.
+  /// Whether the client stopped reading, so that the client starts over if that is shorter.
   let isBlocked: Bool
 }
 
@@ -32,11 +32,12 @@ struct SubscriptionStep: Sendable {
   let registry: SubscriptionRegistry
   /// The clients that are behind, and ready for the difference.
   let behind: [BehindClient]
-  /// Whether several connections have subscriptions, so that those of one delay others.
+  /// Whether several connections have subscriptions, so that one connection may delay the others.
   let isShared: Bool
-  /// Since when connections have waited for observations that earlier steps have left out.
+  /// The start of each connection's wait for observations that earlier steps have left out.
   let lateSince: [Int: ContinuousClock.Instant]
-  /// The late connections without an observation that is being read alone: the step tries all.
+  /// The late connections without an observation that is being read alone; the step tries all their
+  /// observations.
   let lateWhole: Set<Int>
   let limits: Limits
 
@@ -46,17 +47,17 @@ struct SubscriptionStep: Sendable {
     /// The result before.
     let former: any LiveResult
     let observation: Observation
-    /// The update from the former result at the step's beginning; nil when there is none.
+    /// The update from the former result; nil if that result is equal, or if `isAligned` is false.
     let body: UpdateBody?
-    /// Whether `body` is for a client at the step's beginning.
+    /// Whether the former result was at the step's beginning, so that `body` fits clients there.
     let isAligned: Bool
     let costs: ObservationCosts
 
-    /// Whether the observation is that of a search.
+    /// Whether the observation is a search.
     var isOfSearch: Bool { observation.query.followsIndex }
   }
 
-  /// What an update makes of an observation.
+  /// The outcome of the update of an observation.
   enum Updated: Sendable {
     case change(Change)
     /// The observation ended, with the reason.
@@ -66,14 +67,14 @@ struct SubscriptionStep: Sendable {
   /// An observation that is left out, because it takes long.
   struct LeftOut: Sendable {
     let number: Int
-    /// Whether it took too long for a step, and not only together with others.
+    /// Whether this observation alone takes too long for a step.
     let isSlow: Bool
   }
 
   struct Outcome: Sendable {
     let token: StoreToken
     let position: LogPosition
-    /// The authors of the commits, each with its last one, in the order of these.
+    /// The authors of the commits, each with its last commit, in the order of these commits.
     let authors: [(author: String?, commit: Int64)]
     var changes: [Change] = []
     /// The observations that ended, with the reasons.
@@ -92,8 +93,8 @@ struct SubscriptionStep: Sendable {
 
   /// The maximum number of logged changes, and of concerned observations, of a step on the loop.
   private static let lookUpsMax = 64
-  /// The maximum number of comparisons of a change with a request of a step on the loop, beside
-  /// those before requests are listed.
+  /// The maximum number of comparisons of a request with a change in a step on the loop, after the
+  /// concerned requests are collected.
   private static let pairsMax = 4096
   /// The time after which a step on the loop is given up.
   private static let loopTimeMax = Duration.milliseconds(10)
@@ -120,11 +121,12 @@ struct SubscriptionStep: Sendable {
     else { return nil }
     let entries = try update.advance.entries(of: span)
     let comparison = ChangeComparison(span.changes, entries, with: table)
-    // One that a registration added meanwhile may have a result of a later commit than the step's.
+    // An observation that a registration added meanwhile may be at a later commit than the
+    // snapshot.
     let ready = joining.filter { $0.observation.position.commit <= head.number }
     let undangling = snapshot.mayDangle ? registry.compiledWithoutDangling() : []
     let recompiled = undangling.filter { table.contains($0.number) }
-    // Those that are read alone are read again, whatever has changed.
+    // These observations are not compared here: they join, are read alone or are recompiled.
     let others = apart.union(recompiled.map(\.number))
     let concerned = comparison.concerned.filter { !others.contains($0.number) }
     var verdicts: [(SubscriptionRegistry.Affected, Verdict)]?
@@ -162,13 +164,13 @@ struct SubscriptionStep: Sendable {
       }
     } else {
       if !span.isComplete {
-        // Without the changes, each result may be a different one.
+        // If changes are missing, any result may differ.
         for candidate in registry.fetches()
         where table.contains(candidate.number) && !others.contains(candidate.number) {
           try run(candidate) { _ in .undecided }
         }
       } else {
-        // One verdict at a time: those of a large commit are large.
+        // The step makes one verdict at a time, because the verdicts of a large commit are large.
         for concern in concerned {
           guard let candidate = registry.affected(concern.number) else { continue }
           try run(candidate) { isStopped in
@@ -182,26 +184,27 @@ struct SubscriptionStep: Sendable {
     }
     for candidate in ready { try update.run(candidate, &outcome) }
     try catchUp(affected + ready, &update.advance, &outcome)
-    // These are counted last, because a step that fails is repeated.
+    // The comparisons are counted last, because a step that fails is repeated.
     registry.countComparison(with: concerned.lazy.map(\.number))
     registry.countComparison(with: comparison.unaffected)
     return outcome
   }
 
-  /// The result of an observation that was read alone; nil where it was removed meanwhile.
+  /// The result of an observation that was read alone; nil if it was removed meanwhile.
   typealias Alone = Result<Updated?, RPCError>
 
-  /// The time after which a read of observations alone leaves the rest to a later snapshot.
+  /// The time after which a read leaves its remaining observations to a later snapshot.
   private static let aloneTimeMax = Duration.seconds(1)
 
   /// Brings observations from their own positions to a snapshot, one after the other.
   ///
   /// - Parameters:
-  ///   - reads: The observations, each with what stops it.
+  ///   - reads: The observations, each with the interruption of its read.
   ///   - registry: All observations.
   ///   - snapshot: A snapshot at or after their positions.
   ///   - limits: The limits of the service.
-  /// - Returns: The results of the first ones: of as many as take about a second, at least of one.
+  /// - Returns: The results of the first observations: of as many as take about a second, but of at
+  ///   least one.
   /// - Throws: The errors that concern the store.
   static func readAlone(
     _ reads: [(number: Int, interruption: Interruption)],
@@ -218,7 +221,7 @@ struct SubscriptionStep: Sendable {
         let candidate = registry.affected(number)
         results.append(.success(try candidate.flatMap { try update.readAlone($0, interruption) }))
       } catch let error where error is Interrupted || error is StoreError {
-        // Other errors are those of the store, or changes that have to be sealed.
+        // Other errors concern the store, or report changes that must be sealed.
         update.advance.discardPartialReads()
         results.append(.failure(RPCError(any: error)))
       }
@@ -226,7 +229,7 @@ struct SubscriptionStep: Sendable {
     return results
   }
 
-  /// Returns the effect of the step's changes on an observation; nil where they have none.
+  /// Returns the effect of the step's changes on an observation; nil if there is none.
   private func verdict(
     on concern: ChangeComparison.Concern,
     _ comparison: ChangeComparison

@@ -6,7 +6,7 @@ import ObjectModel
 import PersistentHistory
 package import PersistentStore
 
-/// The encoder of the update that turns one result of an observation into a later one.
+/// The encoder of the update that turns an earlier result of an observation into a later result.
 package struct UpdateBuilder {
   package let observation: Observation
   package let snapshot: StoreSnapshot
@@ -17,19 +17,19 @@ package struct UpdateBuilder {
   let changes: ChangeSet
   /// The rows that updates from the same position share; nil for a single update.
   var shared: EncodedRows?
-  /// The rows of the changed objects, as far as they were read.
+  /// The rows of the changed objects; rows that were not read are missing.
   var rows: [ObjectKey: ChangedRow] = [:]
-  /// The changed objects that may concern the observation; nil where all changes may.
+  /// The changed objects that may concern the observation; nil if all changed objects may.
   var candidates: Set<ObjectKey>?
 
   var reader: ResultReader { ResultReader(snapshot: snapshot, limits: limits) }
 
-  /// Returns the update from an earlier result to that of the observation.
+  /// Returns the update from an earlier result to the result of the observation.
   ///
   /// - Parameters:
   ///   - old: The earlier result.
-  ///   - sequence: The difference of the sequences, where it is known.
-  ///   - isLimited: Whether the client starts over where the difference has more elements than the
+  ///   - sequence: The difference of the sequences; nil if unknown.
+  ///   - isLimited: Whether the client starts over if the difference has more elements than the
   ///     result.
   /// - Returns: The update; nil when the results are equal for the client.
   /// - Throws: `limitExceeded`; `SQLiteError`.
@@ -51,8 +51,8 @@ package struct UpdateBuilder {
   ///   - query: The query of the later result.
   ///   - old: The earlier result.
   ///   - new: The result of the snapshot.
-  ///   - sequence: The difference of the sequences, where it is known.
-  ///   - isLimited: Whether the client starts over where the difference has more elements than the
+  ///   - sequence: The difference of the sequences; nil if unknown.
+  ///   - isLimited: Whether the client starts over if the difference has more elements than the
   ///     result.
   /// - Returns: The update.
   /// - Throws: `limitExceeded`; `SQLiteError`.
@@ -96,7 +96,7 @@ package struct UpdateBuilder {
     ).json(difference)
   }
 
-  /// Returns the result of the earlier position, read with the plan of the later one.
+  /// Returns the result at the earlier position, read with the plan of the later result.
   private func reread<Query: LiveQuery>(_ query: Query) throws -> Query.Result {
     try snapshot.earlier(from) { earlier in
       var out = UpdateWriter.discarding
@@ -108,7 +108,7 @@ package struct UpdateBuilder {
   /// Returns an update with the members that a closure writes.
   ///
   /// - Parameter write: Writes the members.
-  /// - Returns: The update, in fragments for messages of their own.
+  /// - Returns: The update, in fragments that can be sent in separate messages.
   /// - Throws: The errors of `write`.
   package func body(_ write: (inout UpdateWriter) throws -> Void) throws -> UpdateBody {
     var out = UpdateWriter(fragmentBytesMax: limits.fragmentBytesMax)
@@ -116,7 +116,7 @@ package struct UpdateBuilder {
     return UpdateBody(fragments: out.fragments)
   }
 
-  /// Returns the update with which a client starts over.
+  /// Returns the update for a client that starts over.
   func fresh(_ why: FreshReason) throws -> UpdateBody {
     guard observation.request.mode != .signal else { return .signal }
     return try body { out in
@@ -150,7 +150,7 @@ package struct UpdateBuilder {
     }
     let excluded = try difference.excluded.map { try snapshot.wrappedID($0).description }
       .filter { id in
-        // Another object may have the identity of a deleted one.
+        // An included object may have taken over the identity of a deleted object.
         guard try snapshot.entity(of: id).identity != nil else { return true }
         return try snapshot.resolve(id).map { extras.included[$0] == nil } ?? true
       }
@@ -160,8 +160,8 @@ package struct UpdateBuilder {
     out.endList()
   }
 
-  /// Writes the names of the values that may differ, and their earlier values where the client
-  /// wants them.
+  /// Writes the names of the values that may differ, and their earlier values if the client wants
+  /// them.
   func writeProperties(
     _ names: [String],
     _ before: JSONValue?,
@@ -178,7 +178,7 @@ package struct UpdateBuilder {
     )
   }
 
-  /// Returns the value of a name of the result, which may be the path of a composite's member.
+  /// Returns the value of a name in a row; the name may be a path to a member of a composite.
   private static func value(_ name: String, of values: JSONValue?) -> JSONValue? {
     if let value = values?[name] { return value }
     return name.split(separator: ".").reduce(values) { $0?[String($1)] }
@@ -199,7 +199,7 @@ package struct UpdateBuilder {
     writer.string(try snapshot.wrappedID(key).description)
   }
 
-  /// Returns the values that deleted objects keep.
+  /// Returns the last values of deleted objects, which the log keeps.
   func tombstones(_ keys: Set<ObjectKey>) throws -> [ObjectKey: JSONValue] {
     try snapshot.log.tombstones(of: keys, from: from, to: snapshot.head)
       .reduce(into: [:]) { result, entry in
@@ -210,7 +210,7 @@ package struct UpdateBuilder {
       }
   }
 
-  /// Writes the row of an object; null for a missing one.
+  /// Writes the row of an object, or null if the object is missing.
   func writeObject(
     _ object: Int64,
     _ plan: FetchPlan,
@@ -219,7 +219,7 @@ package struct UpdateBuilder {
     if try !snapshot.write(object, as: plan, to: &writer) { writer.null() }
   }
 
-  /// Returns the values that objects had at the earlier position, where the client wants them.
+  /// Returns the values that objects had at the earlier position, if the client wants them.
   func formerValues(
     _ keys: [ObjectKey],
     _ plan: (ObjectKey) -> FetchPlan?
@@ -244,7 +244,7 @@ package struct UpdateBuilder {
     if change.kind == .insert || change.properties.contains(ChangeSet.everyProperty) {
       let entity = snapshot.model.entity(key.entity)
       return plan.reads.valueNames.reduce(into: Set<String>()) { names, value in
-        // The plan of a family has values of descendants too.
+        // The plan of a family also has values of descendants, which this entity may lack.
         if entity.property(named: value.key) != nil { names.formUnion(value.value) }
       }.union(plan.reads.relatedNames).sorted()
     }
@@ -265,11 +265,11 @@ package struct UpdateBuilder {
   }
 }
 
-/// Why a client starts over.
+/// The reason why a client starts over.
 enum FreshReason: String, Sendable {
   /// The log does not have the client's position.
   case log
-  /// The model has changed since.
+  /// The model has changed since the client's position.
   case model
   /// Another version of ICU sorted or folded the client's result.
   case collation
@@ -277,23 +277,23 @@ enum FreshReason: String, Sendable {
   case ahead
   /// The difference has more elements than the result.
   case larger
-  /// The index does not keep the documents of that position.
+  /// The index does not keep the documents of the client's position.
   case index
 }
 
-/// The members of one update after the name of its subscription, in fragments for messages of
-/// their own.
+/// The members of one update after the name of its subscription, in fragments that can be sent in
+/// separate messages.
 package struct UpdateBody: Sendable {
   let fragments: [UpdateFragment]
-  /// Why the update is sent, as `fragments` have it too; nil where the client did not ask for it.
+  /// The explanation of the update, which is also in `fragments`; nil if the request wants none.
   var explanation: JSONValue?
 
-  /// The update of a subscription that only learns that its result differs.
+  /// The update in mode `signal`, which reports only that the result differs.
   static let signal = UpdateBody(fragments: [
     UpdateFragment(MessageBytes(Array("\"\(MemberName.signal)\":true".utf8)))
   ])
 
-  /// The same update with an explanation.
+  /// Returns the update in mode `signal` with an explanation.
   static func signal(_ explanation: JSONValue?) -> UpdateBody {
     guard let explanation else { return .signal }
     var writer = JSONWriter()
@@ -303,7 +303,7 @@ package struct UpdateBody: Sendable {
     return UpdateBody(fragments: [UpdateFragment(MessageBytes(writer))], explanation: explanation)
   }
 
-  /// The update that ends a subscription.
+  /// Returns the update that ends a subscription.
   static func end(_ error: RPCError) -> UpdateBody {
     var writer = JSONWriter()
     writer.key(.error)

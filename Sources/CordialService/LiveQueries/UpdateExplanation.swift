@@ -5,16 +5,17 @@ import ObjectModel
 import PersistentHistory
 import PersistentStore
 
-/// Why an update is sent: the changes behind it, and the terms of the predicate that they altered.
+/// The explanation of an update: the changes that caused it, and the predicate terms that they
+/// altered.
 struct UpdateExplanation {
   let observation: Observation
   let snapshot: StoreSnapshot
   /// The position of the earlier result.
   let from: LogPosition
   let changes: ChangeSet
-  /// The rows of the changed objects, as far as they were read.
+  /// The rows of the changed objects; rows that were not read are missing.
   let rows: [ObjectKey: ChangedRow]
-  /// The changed objects that may concern the observation; nil where all may.
+  /// The changed objects that may concern the observation; nil if all changed objects may.
   let candidates: Set<ObjectKey>?
 
   private static let elementsMax = 100
@@ -49,7 +50,8 @@ struct UpdateExplanation {
     return .array(Array(elements.prefix(Self.elementsMax)))
   }
 
-  /// Explains rows that a window shows because objects outside it were inserted, deleted or moved.
+  /// Explains a shift of a window's rows by objects outside the window that were inserted, deleted
+  /// or moved.
   private func shifts(
     _ sorted: [ObjectChange],
     _ terms: [FetchTerm],
@@ -68,7 +70,7 @@ struct UpdateExplanation {
 
   private var store: FetchRequest? { observation.query.explainedFetch }
 
-  /// Returns whether an object's change is one of the result's own objects.
+  /// Returns whether a change concerns one of the result's own objects.
   private func isOwn(_ change: ObjectChange, _ difference: ResultDifference) -> Bool {
     observation.query.isExplained(by: change, difference) { isCandidate(change, $0) }
   }
@@ -95,8 +97,10 @@ struct UpdateExplanation {
     let isDecidedByRow: Bool
   }
 
-  /// Explains a change of an object of the result, or of one that its sections or total count;
-  /// `other` explains an update that alters no term.
+  /// Explains a change of an object of the result, or of an object that its sections or total
+  /// count.
+  ///
+  /// `other` explains a change that alters no term.
   private func own(
     _ change: ObjectChange,
     _ terms: [FetchTerm],
@@ -109,16 +113,16 @@ struct UpdateExplanation {
     return [try element(change.key, members)]
   }
 
-  /// Names a written property, one that the request reads if any.
+  /// Names a written property, preferably a property that the request reads.
   private func written(_ change: ObjectChange) -> [JSONMember] {
     let named = change.properties.subtracting([ChangeSet.everyProperty]).sorted()
     let read = named.first { part($0) != nil } ?? named.first
-    // Every object has its version, which each change of the object increments.
+    // A change increments the object's version, which every row has.
     let reads = read.flatMap(part) ?? "select"
     return [JSONMember(.path, .string(read ?? "SELF")), JSONMember(.reads, .string(reads))]
   }
 
-  /// Names the written property by whose values the rows are divided into sections.
+  /// Names the written property that divides the rows into sections.
   private func section(_ change: ObjectChange) -> [JSONMember]? { reading("section", change) }
 
   /// Names the first written property that a part of the fetch reads.
@@ -143,7 +147,7 @@ struct UpdateExplanation {
     return [try element(change.key, members)]
   }
 
-  /// Returns the terms that have another value because of a change.
+  /// Returns an element for each term whose value a change has altered.
   private func elements(
     of change: ObjectChange,
     _ terms: [FetchTerm],
@@ -157,8 +161,10 @@ struct UpdateExplanation {
     }
   }
 
-  /// Returns whether a row decides that an inserted object matches, or that a deleted one matched;
-  /// nil for an object that does not, or did not.
+  /// Returns whether a row, instead of SQL, decides that an inserted or deleted object is relevant.
+  ///
+  /// - Returns: Whether the row decides; nil if an inserted object does not match, or a deleted
+  ///   object did not match.
   private func isMember(_ change: ObjectChange) throws -> Bool? {
     guard let condition = observation.query.explainedCondition else { return true }
     let row = rows[change.key].flatMap { change.kind == .insert ? $0.after : $0.before }
@@ -174,7 +180,7 @@ struct UpdateExplanation {
     return matching.isEmpty ? nil : false
   }
 
-  /// Returns the values of the terms that read what has changed, by the terms' indices.
+  /// Returns the values of the terms that read changed properties, by the terms' indices.
   private func values(
     of terms: [FetchTerm],
     _ changes: [ObjectChange]
@@ -251,7 +257,7 @@ struct UpdateExplanation {
     let deciding = terms.first { term in
       term.related[change.key.entity].map { isWhole || property.map($0.contains) == true } == true
     }
-    // Only an object that enters or leaves shows that the term has another value.
+    // Only an object that enters or leaves shows that the value of the term has changed.
     let enters = difference.sequence.insertions.contains { $0.movedFrom == nil }
     let leaves = difference.sequence.removals.contains { $0.movedTo == nil }
     if let deciding, enters != leaves {

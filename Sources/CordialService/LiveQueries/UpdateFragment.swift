@@ -2,17 +2,17 @@ import CordialProtocol
 import JSON
 import JSONRPC
 
-/// Whole members of one update, short enough for one message unless they are one element.
+/// Whole members of one update, which fit in one message unless a single element is too long.
 ///
-/// Rows that several updates share are kept once; the fragment has their offsets, and becomes bytes
-/// when it is sent.
+/// Rows that several updates share are stored once. The fragment has their offsets, and becomes
+/// bytes when it is sent.
 struct UpdateFragment: Sendable {
-  /// A row of an update: its offset, and the rest of it, which other updates share.
+  /// A row of an update: its offset in this update, and the rest, which other updates share.
   struct Row: Sendable {
     let offset: Int32
     let rest: [UInt8]
 
-    /// The length of the row with a separator; at most so many bytes are written.
+    /// The maximum length of the written row, with a separator.
     var bytesMax: Int { rest.count + 24 }
   }
 
@@ -22,7 +22,7 @@ struct UpdateFragment: Sendable {
   }
 
   private var segments: [Segment] = []
-  /// The greatest number of bytes that the fragment becomes.
+  /// The maximum length of the fragment in bytes.
   private(set) var bytesMax = 0
   /// The memory of the fragment alone: rows that other updates share count as references.
   private(set) var ownBytes = 0

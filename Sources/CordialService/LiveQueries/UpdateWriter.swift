@@ -6,7 +6,7 @@ import PersistentStore
 /// A writer of the members of an update or a result, in fragments of limited length.
 ///
 /// Each fragment is a list of whole members. A list that is too long for one fragment continues in
-/// the next one under the same name, so that each fragment can be sent in a message of its own.
+/// the next fragment under the same name, so that each fragment can be sent in a separate message.
 package struct UpdateWriter {
   private var finished: [UpdateFragment] = []
   /// The beginning of the current fragment, before `writer`.
@@ -16,7 +16,7 @@ package struct UpdateWriter {
   /// The maximum length of all fragments together; nil without a limit.
   private let bytesMax: Int?
   private var finishedBytes = 0
-  /// What counts the memory of everything; nil where nothing bounds it.
+  /// The meter of the memory that is written; nil if no bound applies.
   private let meter: (any JSONMeter)?
   /// Whether the current fragment has no member yet.
   private var isEmptyFragment = true
@@ -24,7 +24,7 @@ package struct UpdateWriter {
   private var list: (name: MemberName, isObject: Bool, isEmpty: Bool)?
   /// The name of the object around the members; nil without one.
   private var outer: MemberName?
-  /// Whether everything is dropped once it is written.
+  /// Whether the writer drops everything that is written.
   let isDiscarding: Bool
 
   /// Creates a writer.
@@ -33,9 +33,10 @@ package struct UpdateWriter {
   ///   - fragmentBytesMax: The length that a fragment exceeds only for a single element.
   ///   - bytesMax: The maximum length of everything, beyond which writing fails; nil without a
   ///     limit.
-  ///   - isDiscarding: Whether only the caller's bodies need what is written.
-  ///   - meter: What counts the memory of everything, and of the result; nil where nothing bounds
-  ///     it. Where members are kept, it needs `bytesMax`.
+  ///   - isDiscarding: Whether only the caller's bodies need the written text, so that the writer
+  ///     drops it.
+  ///   - meter: The meter of the memory of the members and of the result; nil if no bound applies.
+  ///     A meter requires `bytesMax`, unless the writer drops the members.
   init(
     fragmentBytesMax: Int = .max,
     bytesMax: Int? = nil,
@@ -55,7 +56,7 @@ package struct UpdateWriter {
   /// Counts memory of the result whose members are written.
   ///
   /// - Parameter bytes: The memory, in bytes.
-  /// - Throws: `limitExceeded` where there is none left.
+  /// - Throws: `limitExceeded` if no memory is left.
   func count(_ bytes: Int) throws(StoreError) {
     if let meter, !meter.grew(by: bytes) { throw StoreSnapshot.memoryIsUsed }
   }
@@ -142,8 +143,8 @@ package struct UpdateWriter {
     begun.append(rows)
   }
 
-  /// Writes an element or a member, and moves it to the next fragment if it is too long for this
-  /// one.
+  /// Writes an element or a member, and moves it to the next fragment if the current fragment
+  /// becomes too long.
   private mutating func write(_ body: (_ isFirst: Bool, inout JSONWriter) throws -> Void) throws {
     guard !isDiscarding else {
       writer.bytes.removeAll(keepingCapacity: true)

@@ -4,12 +4,12 @@ import PersistentStore
 
 /// The change of a window by the objects that may enter, leave or move.
 ///
-/// Rows that have not changed are still in the same order. The number of objects before the rows
-/// changes by the objects that moved across the first row that has not changed.
+/// Unchanged rows keep their order. The number of objects before the rows changes by the objects
+/// that moved across the first unchanged row.
 struct WindowRefresh {
   let snapshot: StoreSnapshot
   let plan: FetchPlan
-  /// The rows of the changed objects, as far as they were read.
+  /// The rows of the changed objects; rows that were not read are missing.
   let rows: [ObjectKey: ChangedRow]
 
   /// Returns the window after a change.
@@ -17,9 +17,9 @@ struct WindowRefresh {
   /// - Parameters:
   ///   - old: The window before.
   ///   - members: The objects that may enter, leave or move.
-  ///   - matching: Those of them that match now.
-  ///   - isReread: Becomes true where SQLite sorted the whole result.
-  /// - Returns: The window; nil where it has to be read again.
+  ///   - matching: The members that match now.
+  ///   - isReread: Set to true if SQLite sorted the whole result.
+  /// - Returns: The window; nil if it must be read again.
   /// - Throws: `SQLiteError`.
   func run(
     _ old: WindowRows,
@@ -34,11 +34,11 @@ struct WindowRefresh {
     new.rows = try SequenceEdit(of: old.rows, candidates: candidates) { kept in
       try snapshot.offsets(of: Array(matching), in: kept, plan).compactMap { object, offset in
         if offset == 0, unchanged > 0 {
-          // Unchanged objects may be between this one and the rows.
+          // Unchanged objects may be between this object and the rows.
           entering += 1
           return nil
         }
-        // Unchanged objects may be between the rows and this one.
+        // Unchanged objects may be between the rows and this object.
         return offset == kept.count && !old.isComplete ? nil : (object, offset)
       }
     }.sequence
@@ -49,8 +49,7 @@ struct WindowRefresh {
     return new
   }
 
-  /// Returns the number of unchanged objects before the first unchanged row; nil where that is
-  /// unknown.
+  /// Returns the number of unchanged objects before the first unchanged row; nil if unknown.
   private func unchangedBefore(
     _ old: WindowRows,
     _ members: [ObjectKey: Verdict.Match],
@@ -70,7 +69,7 @@ struct WindowRefresh {
     return old.start - (try snapshot.count(of: former, before: old.rows[pivot], plan))
   }
 
-  /// Reads rows before the window where some are missing; returns false where they are unknown.
+  /// Reads missing rows before the window; returns false if they cannot be determined.
   private func refillBefore(
     _ window: inout WindowRows,
     isReread: inout Bool
@@ -90,7 +89,7 @@ struct WindowRefresh {
     return true
   }
 
-  /// Reads rows after the window where some are missing; returns false where they are unknown.
+  /// Reads missing rows after the window; returns false if they cannot be determined.
   private func refillAfter(
     _ window: inout WindowRows,
     isReread: inout Bool

@@ -2,25 +2,25 @@ import PersistentStore
 
 /// The rows of a window with spare rows on both sides, which replace rows that leave the window.
 struct WindowRows: Sendable {
-  /// The numbers of the objects, in the order of the fetch.
+  /// The object numbers, in the order of the fetch.
   var rows: ObjectSequence = []
   /// The number of objects of the fetch before `rows`.
   var start: Int
-  /// Whether no object of the fetch follows `rows`; false where that is unknown.
+  /// Whether no object of the fetch follows `rows`; false if unknown.
   var isComplete = false
   private let offset: Int
   private let limit: Int?
-  /// The number of rows that a new result has on each side of the window.
+  /// The number of spare rows that a new result has on each side of the window.
   let spare: Int
 
-  /// The number of rows that even a small window has on each side.
+  /// The number of spare rows on each side of a small window.
   private static let spareMin = 32
 
-  /// Creates the rows of a window without any.
+  /// Creates a window without rows.
   ///
   /// - Parameters:
   ///   - request: The fetch.
-  ///   - spareMax: The maximum number of rows on each side of the window.
+  ///   - spareMax: The maximum number of spare rows on each side of the window.
   init(of request: FetchRequest, spareMax: Int) {
     offset = request.offset
     limit = request.limit
@@ -28,23 +28,23 @@ struct WindowRows: Sendable {
     start = max(0, offset - spare)
   }
 
-  /// The offsets in `rows` of the window.
+  /// The offsets of the window's rows in `rows`.
   var range: Range<Int> {
     let first = min(max(0, offset - start), rows.count)
     return first..<min(limit.map { first + $0 } ?? rows.count, rows.count)
   }
 
-  /// The number of rows between the beginning of `rows` and that of the window, negative where rows
-  /// are missing.
+  /// The number of spare rows before the window; negative if rows of the window are missing.
   var spareBefore: Int { offset - start }
 
-  /// The number of rows after the window, negative where rows are missing; nil where none follow.
+  /// The number of spare rows after the window; negative if rows of the window are missing, and nil
+  /// if no further rows are needed.
   var spareAfter: Int? {
     guard let limit, !isComplete else { return nil }
     return start + rows.count - offset - limit
   }
 
-  /// Whether the window has all its rows as long as at most so many objects enter or leave.
+  /// Returns whether the window keeps all its rows when at most this many objects enter or leave.
   func hasSpare(for changes: Int) -> Bool {
     (start == 0 || spareBefore >= changes) && spareAfter.map { $0 >= changes } ?? true
   }
@@ -55,10 +55,10 @@ struct WindowRows: Sendable {
     start -= objects.count
   }
 
-  /// Removes spare rows of which there are more than twice as many as in a new result.
+  /// Removes spare rows from a side that has more than twice as many as a new result.
   mutating func trim() {
     if spareBefore > 2 * spare {
-      // One row stays, from which others can be read.
+      // At least one row stays, because further reads start from it.
       let surplus = min(spareBefore - spare, max(rows.count - 1, 0))
       rows = ObjectSequence(rows.dropFirst(surplus))
       start += surplus

@@ -1,14 +1,14 @@
 import ObjectModel
 import PersistentStore
 
-/// The entities that a request names.
+/// The lookup of the entities that a request names.
 enum EntityNames {
-  /// Returns the numbers of the entities with objects among named entities and their descendants.
+  /// Returns the numbers of the concrete entities among named entities and their descendants.
   ///
   /// - Parameters:
   ///   - names: The names of entities.
   ///   - model: The model of the store.
-  /// - Returns: The numbers.
+  /// - Returns: The entity numbers.
   /// - Throws: `unknownEntity` for a name that the model does not have.
   static func numbers(_ names: [String], in model: Model) throws -> Set<Int> {
     Set(
@@ -21,12 +21,12 @@ enum EntityNames {
     )
   }
 
-  /// Returns the numbers that the log has of named entities and their descendants.
+  /// Returns the entity numbers in the log for named entities and their descendants.
   ///
   /// - Parameters:
   ///   - names: The names of entities, or of entities that only earlier versions of the model had.
   ///   - model: The model of the store.
-  /// - Returns: The numbers.
+  /// - Returns: The entity numbers.
   /// - Throws: `unknownEntity` for a name that neither the model nor the log has.
   static func loggedNumbers(_ names: [String], in model: Model) throws -> Set<Int> {
     var numbers: Set<Int> = []

@@ -11,10 +11,10 @@ extension Service {
   /// The maximum number of objects that are looked up by key on the loop.
   private static let loopObjectsMax = 16
 
-  /// The maximum length of their IDs together, in bytes.
+  /// The maximum total length of the IDs that are looked up on the loop, in bytes.
   private static let loopIDBytesMax = 4096
 
-  /// Returns whether params of a fetch name so few objects that they are looked up on the loop.
+  /// Returns whether the params of a fetch name few enough objects to look up on the loop.
   static func namesFewObjects(_ params: JSONValue) -> Bool {
     guard let ids = params[.ids]?.array else { return false }
     let others: [MemberName] = [.select, .at, .asOf, .include]
@@ -46,7 +46,7 @@ extension Service {
     }
   }
 
-  /// Fetches the result of a past commit.
+  /// Fetches a result as of a past commit.
   private func fetch(_ call: FetchCall, asOf text: String, _ request: Request) throws {
     let token = try token(text, request)
     let bytesMax = limits.answerBytesMax
@@ -74,7 +74,7 @@ extension Service {
     }
   }
 
-  /// Returns the position that a client sent.
+  /// Returns the token that a client sent.
   ///
   /// - Throws: `RPCError` with the code `invalidParams` for a text that is not a token.
   private func token(_ text: String, _ request: Request) throws(RPCError) -> StoreToken {
@@ -84,13 +84,13 @@ extension Service {
     return token
   }
 
-  /// The length up to which the loop writes a response, in bytes.
+  /// The maximum length of a response that the loop writes, in bytes.
   private static let loopBytesMax = 1 << 20
 
   /// Fetches objects by ID on the loop, without a change of threads.
   ///
-  /// - Returns: The response; nil where changes have to be sealed first, where a value is long, and
-  ///   where the objects are long together: the loop does not do that.
+  /// - Returns: The response; nil if another thread has to fetch, because changes have to be
+  ///   sealed, a value is long, or the whole response is long.
   private func fetchOnLoop(_ call: FetchCall, _ request: Request) throws -> MessageBytes? {
     do {
       if let id = call.ids?.first, call.ids?.count == 1 {
@@ -118,7 +118,9 @@ extension Service {
     }
   }
 
-  /// Continues as soon as a commit is visible; another process may still be committing it.
+  /// Runs `next` as soon as a commit is visible.
+  ///
+  /// Another process may still be committing when the request arrives.
   func whenVisible(
     _ text: String,
     _ request: Request,
@@ -126,7 +128,7 @@ extension Service {
     _ next: @escaping @Sendable (isolated Service) -> Void
   ) throws {
     let token = try token(text, request)
-    // The time of the request does not count while it waits for the commit.
+    // The time limit of the request does not run while the request waits for the commit.
     try interruption(of: request).check()
     snapshot { snapshot in
       guard token.generation != snapshot.token.generation || token.number <= snapshot.head.number

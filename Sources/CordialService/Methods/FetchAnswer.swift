@@ -30,9 +30,9 @@ extension FetchCall {
   ///
   /// - Parameters:
   ///   - snapshot: A snapshot of the store.
-  ///   - purpose: The method, and what needs such a result.
-  /// - Throws: `invalidRequest` for a request that reads the time or chance, and the errors of its
-  ///   compilation.
+  ///   - purpose: The method and the feature that needs such a result, for the error message.
+  /// - Throws: `invalidRequest` for a request that reads the time or random numbers, and the errors
+  ///   of its compilation.
   func checkDeterminism(in snapshot: StoreSnapshot, of purpose: String) throws {
     guard ids == nil else { return }
     let isVolatile =
@@ -87,7 +87,7 @@ enum FetchAnswer {
     writer.raw("}")
   }
 
-  /// Writes rows of values, with what their request asks for besides.
+  /// Writes rows of values, then the cursor, the sections and the total if they are requested.
   private static func writeValues(
     _ call: FetchCall,
     _ snapshot: StoreSnapshot,
@@ -221,7 +221,7 @@ enum FetchAnswer {
     to writer: inout JSONWriter
   ) throws {
     guard !call.include.isEmpty else { return }
-    // An object that does not exist has no members, whatever references dangle.
+    // An object that does not exist includes no objects, even if dangling references name it.
     let keys = try ids.compactMap { try snapshot.resolve($0) }.filter { try snapshot.exists($0) }
     guard Set(keys.map(\.entity)).count <= 1 else {
       throw RPCError(.invalidParams, "fetch: include requires ids of one entity")

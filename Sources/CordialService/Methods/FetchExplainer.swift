@@ -40,7 +40,7 @@ package enum FetchExplainer {
     return problems
   }
 
-  /// Returns the faults of the best of several fetches; none if one of them is valid.
+  /// Returns the faults of the candidate with the fewest faults; empty if a candidate is valid.
   ///
   /// - Parameters:
   ///   - candidates: The params of the fetches.

@@ -54,7 +54,7 @@ extension Service {
   ) throws -> [ListFollowersCall.Follower] {
     let oldest = try snapshot.oldest().number
     return try snapshot.followers().map { follower in
-      // A commit that was lost, with the power, may be that of a follower.
+      // A power failure may have removed the commit of a follower from the log.
       let isKept = (oldest...max(oldest, snapshot.head.number)).contains(follower.number)
       let token = isKept ? try snapshot.token(of: follower.number) : nil
       return ListFollowersCall.Follower(
@@ -74,7 +74,7 @@ extension Service {
     return token
   }
 
-  /// Answers a request from another thread.
+  /// Answers a request; called on any thread.
   nonisolated func answer(_ request: Request, _ outcome: Result<some WireObject, some Error>) {
     onLoop { service in
       switch outcome {
@@ -130,7 +130,7 @@ extension Service {
     }
   }
 
-  /// Removes the beginning of the log up to the furthest goal, but no history that is retained.
+  /// Removes the log up to the furthest goal, except retained history.
   private nonisolated func purge(
     _ goals: [HistoryPurgeGoal],
     _ retained: [HistoryRetention],
@@ -141,8 +141,8 @@ extension Service {
     let silence = silenceMax
     let lease = leaseName
     let retainedMilliseconds = Int64(limits.historyDaysMin) * Self.dayMilliseconds
-    // A later start of the index would need the commits that it has not written down. Without them
-    // it is rebuilt.
+    // The index first writes its position. Otherwise, its next start could need purged commits and
+    // would rebuild the index.
     index.execute(.write) { _ in }
     snapshot { snapshot in
       let wanted = try goals.map { try snapshot.commit(of: $0) }.max() ?? 0
@@ -200,7 +200,7 @@ extension Service {
 
   // MARK: Automatic purge
 
-  /// The numbers of commits and microseconds after which the log is checked again.
+  /// The counts of commits and of microseconds after which the log is checked again.
   private static let purgeCommits: Int64 = 10_000
   private static let purgeMicroseconds: Int64 = 3_600_000_000
 
@@ -212,14 +212,14 @@ extension Service {
     {
       return
     }
-    // A process that reads some objects leaves old history to those that follow the log.
+    // A process whose index does not follow commits leaves the purge to processes whose index does.
     guard !store.isReadOnly, index.followsCommits, !isPurging else { return }
     isPurging = true
     lastPurge = (newestCommit, now)
     var goals: [HistoryPurgeGoal] = [
       .time(store.now() - Int64(limits.historyDaysMax) * Self.dayMilliseconds)
     ]
-    // Measuring the log takes reading it, which is unnecessary while the whole file is smaller.
+    // Measuring the log requires reading it, which is unnecessary while the whole file is small.
     if FileSize.of([store.container.storePath]) > limits.historyBytesMax {
       goals.append(.bytes(Int64(limits.historyBytesMax)))
     }

@@ -83,7 +83,8 @@ extension Service {
     }
   }
 
-  /// Returns the params of a fetch with the names of stored requests and selections replaced.
+  /// Returns the params of a fetch, with the names of stored requests and selections replaced by
+  /// their contents.
   nonisolated func expanded(_ params: JSONValue) throws(RPCError) -> JSONValue {
     let model = store.model
     return try FetchCall.expand(params) { name in
@@ -93,7 +94,7 @@ extension Service {
     }
   }
 
-  /// Returns the params of an `observe` with the names in its fetch replaced.
+  /// Returns the params of an `observe`, with the stored names in its fetch replaced.
   nonisolated func expanded(observed params: JSONValue) throws(RPCError) -> JSONValue {
     guard let fetch = params[.fetch], let members = params.members else { return params }
     let whole = try expanded(fetch)
@@ -134,9 +135,9 @@ extension Service {
   /// Reads on a thread of the store, after the changes of external SQLite clients are sealed.
   ///
   /// - Parameters:
-  ///   - request: The request for which the body reads, which can be stopped.
+  ///   - request: The request for which the body reads; its interruption stops the body.
   ///   - readers: The readers that the body may use.
-  ///   - body: Reads. It runs on another thread, possibly more than once.
+  ///   - body: Reads the snapshot. It runs on another thread, possibly more than once.
   ///   - completion: Called on any thread with the result of the body.
   func snapshot<Answer: Sendable>(
     for request: Request,
@@ -149,7 +150,7 @@ extension Service {
     snapshot(of: readers, turn, attempt: 0, body, completion: completion)
   }
 
-  /// Reads in a turn of its own, as `snapshot(for:of:_:completion:)`.
+  /// Reads as `snapshot(for:of:_:completion:)` does, in a given read turn.
   nonisolated func snapshot<Answer: Sendable>(
     for turn: ReadTurn,
     _ body: @escaping @Sendable (StoreSnapshot) throws -> Answer,
@@ -158,7 +159,7 @@ extension Service {
     snapshot(of: .present, turn, attempt: 0, body, completion: completion)
   }
 
-  /// Reads for the service itself, as `snapshot(for:of:_:completion:)`.
+  /// Reads as `snapshot(for:of:_:completion:)` does, for the service itself.
   nonisolated func snapshot<Answer: Sendable>(
     _ body: @escaping @Sendable (StoreSnapshot) throws -> Answer,
     completion: @escaping @Sendable (Result<Answer, RPCError>) -> Void
@@ -203,7 +204,7 @@ extension Service {
     }
   }
 
-  /// The number of times that a reader has changes sealed before it reads the newest sealed commit.
+  /// The maximum number of seals for one read, after which the read uses the newest sealed commit.
   private static let sealingAttemptsMax = 3
 
   /// Seals the changes of external SQLite clients, and reports the commit to the followers.

@@ -20,7 +20,7 @@ extension Service {
 /// The position after which a result of `history` begins.
 private enum HistoryStart {
   case token(StoreToken)
-  /// Milliseconds since 1970.
+  /// A time, in milliseconds since 1970.
   case date(Int64)
 
   init(_ text: String) throws(RPCError) {
@@ -36,7 +36,7 @@ private enum HistoryStart {
     }
   }
 
-  /// Returns the number of the commit before the first one of the result.
+  /// Returns the number of the commit after which the result begins.
   func position(in snapshot: StoreSnapshot) throws -> Int64 {
     switch self {
     case .token(let token): try snapshot.position(of: token)
@@ -74,8 +74,8 @@ private struct HistoryAnswer {
         var commit = JSONWriter()
         commit.value(json)
         if writer.count + commit.count > limits.answerBytesMax {
-          // The page ends before this commit. A commit that fits no page is returned without its
-          // changes.
+          // A page ends before a commit that does not fit. A commit that fits no page is returned
+          // without its changes.
           guard isFirst, let short = try encoder.json(transaction, omitsChanges: true) else {
             return false
           }

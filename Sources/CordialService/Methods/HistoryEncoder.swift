@@ -18,7 +18,7 @@ struct HistoryEncoder {
   /// - Parameters:
   ///   - call: The request, whose filters select commits and changes.
   ///   - snapshot: A snapshot of the store.
-  ///   - commit: The last commit that it may encode.
+  ///   - commit: The last commit that the encoder may receive.
   ///   - limits: The limits of the service.
   /// - Throws: `unknownEntity` for a filter that neither the model nor the log has.
   init(
@@ -44,7 +44,7 @@ struct HistoryEncoder {
     }
     let omitsChanges = omitsChanges || transaction.changeCount > limits.historyChangesMax
     let changes = transaction.changes.filter { entities?.contains($0.key.entity) ?? true }
-    // The entities of left-out changes are unknown, so that the filter cannot exclude the commit.
+    // The entities of omitted changes are unknown, so that the filter cannot exclude the commit.
     if entities != nil, changes.isEmpty, !omitsChanges { return nil }
     let token = StoreToken(
       generation: snapshot.token.generation,
@@ -70,20 +70,20 @@ struct HistoryEncoder {
     let entity = snapshot.model.entity(change.key.entity)
     let linked = Set(change.linked.keys).union(change.unlinked.keys)
     var before: [JSONMember] = []
-    // A tombstone has the preserved attributes only, if the entity has any.
+    // A tombstone lists only the preserved attributes, if the entity has such attributes.
     let preserved = Set(entity.attributes.filter(\.isPreserved).map(\.name))
     let hidesOthers = change.kind == .delete && !preserved.isEmpty
-    // A list with changed links and a changed order is listed once, with its links.
+    // A list whose links and order changed appears once, with its links.
     for value in change.before
     where !linked.contains(value.property) && (!hidesOthers || preserved.contains(value.property)) {
-      // The type of a property that the model no longer has is not known, and null would be wrong.
+      // The type of a property that the model no longer has is unknown, and null would be wrong.
       guard entity.property(named: value.property) != nil else { continue }
       guard case .relationship(let list)? = entity.property(named: value.property), list.toMany
       else {
         before.append(JSONMember(value.property, try snapshot.json(value, of: entity)))
         continue
       }
-      // A delete logs attributes and to-ones only.
+      // A delete logs only attributes and to-ones.
       guard change.kind == .update,
         let order = try orders.order(of: list.name, change.key, before: transaction)
       else { continue }

@@ -24,14 +24,14 @@ extension Service {
   }
 
   private func answerStatus(_ request: Request) {
-    // A new attempt forgets the failure of the last one.
+    // The status is read first, because a new attempt clears the failure of the last attempt.
     let (status, activity) = (index.status, index.activity)
     index.follow()
     let bytes = indexBytes
     let dead = SearchAnswer.rounded(index.deadFraction)
     read(request) { snapshot, writer in
       let token = try status.token ?? snapshot.oldest()
-      // A past search also reads the store as of its commit.
+      // A search of a past commit needs the index and the store as of that commit.
       let past = [activity.oldest ?? token, try snapshot.oldestPast()]
       let oldest = past.max { $0.number < $1.number } ?? token
       let behind = max(0, snapshot.head.number - token.number)
@@ -47,7 +47,7 @@ extension Service {
         processorMicroseconds: activity.processorMicroseconds
       )
       if state == .paused { result.reason = status.reason?.rawValue ?? "requested" }
-      // This request itself makes the index look for commits.
+      // This request itself wakes the index, so that even an up-to-date index may report a step.
       let isWaiting = state == .ready && behind == 0
       if !isWaiting { result.activity = activity.step?.text }
       writer.value(result.json)
@@ -132,7 +132,7 @@ extension Service {
     let (layout, rules) = (index.layout, indexRules)
     let interruption = interruption(of: request)
     let work = work(of: request, progress)
-    // The documents are compared with the objects, and then the objects with the documents.
+    // Each document is compared with its object, and then each object with its document.
     let expected = 2 * Int(index.status.documents)
     searches.compare(
       { searcher, reader in
@@ -221,16 +221,17 @@ extension Service {
   }
 }
 
-/// A comparison of every word of the index's documents with the store's objects, in the order of
-/// the documents' numbers; then the store's objects that have no document, in the order of their
-/// keys.
+/// A comparison of the index with the store.
+///
+/// `run` first compares every word of the index's documents with the objects, in the order of the
+/// document numbers. Then `run` finds the objects without a document, in the order of their keys.
 private struct IndexVerification {
   let layout: IndexLayout
   let rules: IndexRules
   let snapshot: StoreSnapshot
   let index: IndexSnapshot
-  /// Called with the number of documents and objects that were compared; throws where the
-  /// comparison has to end.
+  /// The closure that receives the count of compared documents and objects; it throws to end the
+  /// comparison.
   let check: (Int) throws -> Void
 
   func run() throws -> IndexVerifyCall.Result {
@@ -241,7 +242,7 @@ private struct IndexVerification {
         from: index.token.number,
         through: snapshot.head.number
       ),
-      // The index reads changes after its position later.
+      // The comparison skips objects with later changes, which the index has not read.
       let later = try indexed.concerned(by: set, spans: spans, since: position)?.objects
     else { throw SpotlightError.needsRebuild }
     var differing = Differences()

@@ -76,7 +76,7 @@ extension Service {
     }
   }
 
-  /// The sums of all observations, for `status`.
+  /// The total memory and costs of all observations, for `status`.
   var observingSums: StatusCall.Observing {
     var costs = ObservationCosts()
     var bytes = 0

@@ -65,7 +65,7 @@ extension Service {
     )
   }
 
-  /// The error of an observed result for which there is no memory.
+  /// The error of a subscription whose result exceeds the memory for observed results.
   var tooManyObservedBytes: RPCError {
     Limits.exceeded(
       "observedBytes",
@@ -147,7 +147,7 @@ extension Service {
     case .success(let registration):
       moveOlder(to: registration, session)
       let isReplacement = session.observed.index(of: number) != nil
-      // Another connection may have taken the last subscription meanwhile.
+      // Another connection may have reached the limit in the meantime.
       guard isReplacement || subscriptionCount < limits.subscriptionsMax else {
         finish(request, .failure(tooManySubscriptions))
         break
@@ -170,7 +170,7 @@ extension Service {
     markChanged(session)
   }
 
-  /// Sends the updates of the older subscriptions, which are then at the position of the new one.
+  /// Sends the updates of the older subscriptions, which move to the position of the new one.
   private func moveOlder(to registration: Registration.Outcome, _ session: Session) {
     let updates = registration.older.compactMap { older -> (number: Int, body: UpdateBody)? in
       guard session.observed.index(of: older.number) != nil else { return nil }
@@ -194,7 +194,7 @@ extension Service {
       session.observed.catchUp()
     } else {
       session.observed.move(to: registration.position)
-      // The client has everything up to the registration.
+      // The client has all changes up to the registration, so that its wait begins again.
       session.observed.lateSince = session.observed.leftOut.isEmpty ? nil : .now
       observing.withNews.insert(session.number)
     }
@@ -249,7 +249,7 @@ extension Service {
 
   /// Waits until every follower has reached the newest commit, then answers.
   ///
-  /// Of the subscriptions, it waits for those of the connection only.
+  /// `observe/flush` waits only for the subscriptions of its own connection.
   func flush(_ session: Session, _ request: Request) {
     interruption(of: request).begin()
     snapshot {

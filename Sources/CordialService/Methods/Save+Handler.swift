@@ -121,8 +121,8 @@ extension Service {
 
   /// Performs a transaction, and answers it before any follower is notified.
   ///
-  /// A small save of `durability: normal` is performed on the loop, if the store allows it and no
-  /// other one was in the turn; all others are passed to the writer.
+  /// The loop performs a small save of `durability: normal`, if the store allows it and the turn
+  /// has performed no other save. The writer performs all other saves.
   ///
   /// - Parameters:
   ///   - changes: The transaction.
@@ -139,7 +139,7 @@ extension Service {
     changes.changesMax = limits.saveChangesMax
     changes.readingSecondsMax = Double(limits.writerSecondsMax)
     if changes.isByPredicate {
-      // Its predicate is a read, which its client can stop.
+      // The evaluation of the predicate is a read, which the client can stop.
       let interruption = interruption(of: request)
       changes.interruption = interruption
       changes.readingSecondsMax = min(
@@ -158,7 +158,7 @@ extension Service {
     }
     if !turn.hasSaved, let outcome = store.saveAtOnce(changes) {
       turn.hasSaved = true
-      // The saves before it are answered before it.
+      // Earlier saves are answered first.
       let save = executed(outcome)
       executedSaves.withLock { $0.append(save) }
       return answerExecutedSaves()
@@ -183,7 +183,7 @@ extension Service {
   /// Answers a save.
   ///
   /// - Parameter save: The save.
-  /// - Returns: The number of its commit; nil for one that failed or was rolled back.
+  /// - Returns: The commit number; nil for a save that failed or was rolled back.
   private func answer(_ save: ExecutedSave) -> Int64? {
     let commit: Int64? =
       if case .success(let saved) = save.outcome, saved.dryRun == nil {
@@ -201,8 +201,8 @@ extension SaveAnswer {
   /// Writes the result of a dry run, with the subscriptions that the transaction could affect.
   ///
   /// - Parameters:
-  ///   - dryRun: What the transaction would have changed.
-  ///   - session: The number of the connection that asks.
+  ///   - dryRun: The changes that the transaction would have made.
+  ///   - session: The session number of the requesting connection.
   ///   - registry: The observed requests.
   ///   - writer: The writer of the response.
   /// - Complexity: Linear in the changes and in the observed requests.

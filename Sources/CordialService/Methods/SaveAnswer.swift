@@ -8,12 +8,12 @@ package import PersistentStore
 package struct SaveAnswer: Sendable {
   let model: Model
 
-  /// Creates an encoder for results of a store with that model.
+  /// Creates an encoder for the results of a store with a model.
   package init(model: Model) {
     self.model = model
   }
 
-  /// Writes `"ids":{…},"objects":[…]`, and `"merged"` if the merge policy decided anything.
+  /// Writes `"ids":{…},"objects":[…]`, and `"merged"` if the merge policy resolved conflicts.
   package func writeSave(_ result: SaveResult, to writer: inout JSONWriter) {
     writer.key(.ids)
     writer.raw("{")
@@ -35,7 +35,7 @@ package struct SaveAnswer: Sendable {
     writer.raw("]")
   }
 
-  /// Writes `"count":…`, and `"ids"` if the request asked for them.
+  /// Writes `"count":…`, and `"ids"` if the request wants the IDs.
   package func writeCount(_ result: SaveResult, to writer: inout JSONWriter) {
     writer.key(.count)
     writer.integer(Int64(result.count))

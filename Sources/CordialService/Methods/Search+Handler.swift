@@ -68,7 +68,7 @@ extension Service {
   ///
   /// - Parameters:
   ///   - call: The search.
-  ///   - wantsAll: Whether all hits are needed; those of facets are.
+  ///   - wantsAll: Whether all hits are needed, even without facets.
   /// - Returns: The parameters.
   /// - Throws: `RPCError` for a query that is too long, and for an unknown entity.
   func searchRequest(_ call: SearchCall, wantsAll: Bool = false) throws -> SearchRequest {
@@ -97,7 +97,7 @@ extension Service {
     }
   }
 
-  /// Calls `next` once the index has reached the commit that a search names, or the newest one.
+  /// Calls `next` once the index has reached the commit that a search names, or the newest commit.
   func whenIndexed(
     _ call: SearchCall,
     _ request: Request,
@@ -105,7 +105,7 @@ extension Service {
   ) throws {
     index.follow(to: newestCommit)
     guard let at = call.at ?? call.asOf else {
-      // Without an index yet, there is nothing to answer from.
+      // A search waits longer for an index that has no position yet, because it has no documents.
       let isNew = index.status.token == nil
       let milliseconds = isNew ? limits.waitMax : Self.freshnessMilliseconds
       return whenIndexed(
@@ -133,8 +133,8 @@ extension Service {
     }
   }
 
-  /// Calls `next` with true once the index has reached a commit, or with false after a time limit
-  /// and where the request is stopped.
+  /// Calls `next` with true once the index has reached a commit; with false after a time limit, or
+  /// if the request is stopped.
   func whenIndexed(
     _ number: Int64,
     milliseconds: Int,
@@ -153,13 +153,13 @@ extension Service {
     loop.schedule(milliseconds: milliseconds) { index.cancelWait(waiter) }
   }
 
-  /// Runs a body with a search, at one snapshot of the index and one of the store.
+  /// Runs a body with a search, a snapshot of the index and a snapshot of the store.
   ///
   /// - Parameters:
   ///   - call: The search.
-  ///   - wanted: Its parameters.
-  ///   - interruption: What stops the search.
-  ///   - body: Receives the search on a thread of its own, and the snapshot of the index.
+  ///   - wanted: The parameters of the search.
+  ///   - interruption: The interruption of the search.
+  ///   - body: Receives the search and the snapshot of the index, on a thread for searches.
   ///   - completion: Called on the loop, with the result of the body.
   nonisolated func withSearch<Output: Sendable>(
     _ call: SearchCall,
@@ -169,11 +169,11 @@ extension Service {
     completion: @escaping @Sendable (isolated Service, Result<Output, RPCError>) -> Void
   ) {
     let past = call.asOf.flatMap { StoreToken($0) }
-    // A later search of the same commit has to have the result of an observed one.
+    // An observed search must return the same result as a later search of the same commit.
     let isExact = call.isObserved
     let rules = indexRules
     searches.search(
-      // The index's snapshot comes first, so that the store's is never older.
+      // The index's snapshot comes first, so that the store's snapshot is never older.
       { searcher, reader in
         try searcher.snapshot(
           asOf: past,
@@ -198,7 +198,7 @@ extension Service {
         }
       },
       completion: { outcome in
-        // Changes that are too many to be hidden can only be sealed.
+        // If there are too many unsealed changes to hide, they have to be sealed.
         if case .failure(let error) = outcome, error.code == ErrorName.storeBusy.code {
           self.lookForCommits()
         }
@@ -207,8 +207,8 @@ extension Service {
     )
   }
 
-  /// Reads the store as of the position of the index, where its history has it, and otherwise as it
-  /// is.
+  /// Reads the store as of the position of the index, or its present state if the history no longer
+  /// has that position.
   nonisolated func snapshot<Output>(
     _ reader: StoreReader,
     at token: StoreToken,

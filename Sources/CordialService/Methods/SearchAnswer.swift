@@ -14,19 +14,19 @@ struct SearchAnswer {
   let token: StoreToken
   /// The texts of the store's objects.
   let indexed: IndexedTexts
-  /// The form of an object of each entity that the search includes.
+  /// The plans that write the objects of hits, by entity number; empty if hits have no objects.
   private var plans: [Int: FetchPlan] = [:]
-  /// The numbers of the entities that have the property of a facet.
+  /// The numbers of the entities for which a facet can be counted, by property.
   private var facets: [String: Set<Int>] = [:]
   /// The objects that match the predicate; nil without a predicate.
   private(set) var filter: ObjectFilter?
-  /// Whether the predicate reads the time or chance.
+  /// Whether the predicate reads the time or random numbers.
   private(set) var isVolatile = false
 
-  /// Prepares an answer.
+  /// Prepares the response to a search.
   ///
-  /// - Throws: `StoreError` for a predicate, a selection or a facet that an entity of the search
-  ///   does not have.
+  /// - Throws: `StoreError` for a predicate or a selection that is invalid for an entity of the
+  ///   search, and for a facet that is invalid for all these entities.
   init(
     _ call: SearchCall,
     _ wanted: SearchRequest,
@@ -71,7 +71,7 @@ struct SearchAnswer {
   /// Runs a body with a snapshot of the index that has all texts of its commit.
   ///
   /// - Parameters:
-  ///   - index: A snapshot of the index; of a past commit, it may lack texts.
+  ///   - index: A snapshot of the index, which may lack texts if it is of a past commit.
   ///   - body: Receives the snapshot.
   /// - Returns: The result of the body.
   /// - Throws: `SQLiteError`, and the errors of the body.
@@ -96,7 +96,7 @@ struct SearchAnswer {
   /// The maximum number of objects whose texts a search of a past commit reads from the store.
   private static let unknownMax = 50_000
 
-  /// Returns the objects with unknown texts; of all objects of the entity, if 0 is among them.
+  /// Returns objects with unknown texts; all objects of the entity if the number 0 is among them.
   private func objects(_ objects: [Int64], of entity: Int) throws -> [Int64] {
     var objects = objects
     if objects.contains(0) {
@@ -112,11 +112,11 @@ struct SearchAnswer {
     return objects
   }
 
-  /// Searches.
+  /// Searches the index, without the objects that were deleted since.
   ///
   /// - Parameters:
   ///   - wanted: The parameters of the search.
-  ///   - index: A snapshot of the index, which is not newer than that of the store.
+  ///   - index: A snapshot of the index that is not newer than the snapshot of the store.
   /// - Returns: The result.
   /// - Throws: `SQLiteError`, `SpotlightError`, and the errors of the predicate.
   func search(_ wanted: SearchRequest, _ index: IndexSnapshot) throws -> SearchResult {
@@ -128,13 +128,13 @@ struct SearchAnswer {
     )
   }
 
-  /// Returns a result as a subscription keeps it.
+  /// Returns a result in the form that a subscription keeps.
   ///
   /// - Parameters:
   ///   - result: The result.
-  ///   - bytesMax: The maximum length of all hits.
+  ///   - bytesMax: The maximum total length of the hits, in bytes.
   /// - Returns: The result with its encoded hits.
-  /// - Throws: `limitExceeded` for longer ones; `SQLiteError`.
+  /// - Throws: `limitExceeded` for longer hits; `SQLiteError`.
   func observed(_ result: SearchResult, bytesMax: Int) throws -> ObservedSearch {
     var length = 0
     let hits = try result.hits.map { hit in
@@ -160,7 +160,7 @@ struct SearchAnswer {
 
   /// Returns the entities for which the values of a facet can be counted.
   ///
-  /// - Throws: The error of an entity, where there is none.
+  /// - Throws: The first error, if the facet can be counted for no entity.
   private static func entities(
     _ entities: [EntityDescription],
     with property: String,
@@ -180,7 +180,8 @@ struct SearchAnswer {
     return found
   }
 
-  /// The request for the numbers of objects with each value of a property, in their order.
+  /// Returns the request that counts the objects with each value of a property, in the order of the
+  /// values.
   private static func counts(
     of property: String,
     _ entity: EntityDescription,
@@ -230,7 +231,7 @@ struct SearchAnswer {
     )
   }
 
-  /// The objects that exist, where the history does not tell which were deleted.
+  /// The filter of existing objects, if the history does not have all deletes.
   var existing: ObjectFilter {
     ObjectFilter(
       matchesMax: .max,
@@ -239,8 +240,9 @@ struct SearchAnswer {
     )
   }
 
-  /// Returns the objects that were deleted after the index's position, which the result excludes;
-  /// nil where the index was paused and the history no longer has them.
+  /// Returns the objects that were deleted after the index's position, which a result excludes.
+  ///
+  /// The result is nil if the history no longer has the deletes, because the index was paused.
   func deletedObjects() throws -> Set<ObjectKey>? {
     guard token.generation == snapshot.token.generation, token.number < snapshot.head.number else {
       return []
@@ -294,7 +296,7 @@ struct SearchAnswer {
     writer.raw("}")
   }
 
-  /// Returns what an answer says about words that find nothing.
+  /// Returns the members of a response that explain why words find nothing.
   private static func reasons(_ result: SearchResult) -> [(name: MemberName, value: JSONValue)] {
     var reasons: [(name: MemberName, value: JSONValue)] = []
     if !result.omit.isEmpty {
@@ -327,7 +329,7 @@ struct SearchAnswer {
     writer.double(Self.rounded(hit.score))
     let names = entity.spotlight?.fields ?? []
     let object = hit.key.object
-    // An object that the index is about to leave out is still a hit.
+    // An object that is now excluded is still a hit until the index removes it.
     let content = try indexed.content([object], of: hit.key.entity, withExcluded: true)[object]
     let texts = content?.texts ?? []
     let values = Dictionary(uniqueKeysWithValues: zip(names, texts))
@@ -361,8 +363,10 @@ struct SearchAnswer {
     writer.raw("}")
   }
 
-  /// Four decimals distinguish hits, and more of them where a boost makes all scores small; more
-  /// digits would only lengthen the message.
+  /// Returns a score rounded to four decimals, or to more if the score is small.
+  ///
+  /// These digits distinguish hits, even if a boost makes all scores small. More digits would only
+  /// lengthen the message.
   static func rounded(_ score: Double) -> Double {
     var unit = 10_000.0
     while score > 0, score * unit < 1000, unit < 1e300 { unit *= 10 }
@@ -400,7 +404,7 @@ struct SearchAnswer {
     .array(ranges.map { [.integer(Int64($0.lowerBound)), .integer(Int64($0.upperBound))] })
   }
 
-  /// The texts for a snippet: the display name, which the hit has already, comes last.
+  /// Returns the texts for a snippet; the display name comes last, because each hit has it already.
   private func bodies(
     _ values: [String: String?],
     _ entity: EntityDescription
@@ -429,7 +433,7 @@ struct SearchAnswer {
       let entity = snapshot.model.entity(number)
       let wanted = properties.filter { facets[$0]?.contains(number) == true }
       guard !wanted.isEmpty else { continue }
-      // SQLite appends ascending numbers to its list, in place of a look-up for each.
+      // SQLite appends ascending numbers to its list, without a look-up for each.
       let objects = ObjectNumbers(keys.map(\.object).sorted())
       for property in wanted {
         writer.raw(",")

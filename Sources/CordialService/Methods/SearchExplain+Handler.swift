@@ -30,14 +30,14 @@ extension Service {
 }
 
 extension SearchAnswer {
-  /// Tells why a search finds an object, or why it does not.
+  /// Returns why a search finds an object, or why it does not.
   ///
   /// - Parameters:
   ///   - id: The ID of the object.
   ///   - wanted: The parameters of the search.
-  ///   - index: A snapshot of the index, which is not newer than that of the store.
-  /// - Returns: The answer.
-  /// - Throws: `StoreError` for a text that is no ID; `SpotlightError` where the index has not
+  ///   - index: A snapshot of the index that is not newer than the snapshot of the store.
+  /// - Returns: The result of `search/explain`.
+  /// - Throws: `StoreError` for a text that is not an ID; `SpotlightError` if the index has not
   ///   reached the newest change of the object; `SQLiteError`.
   fileprivate func reason(
     _ id: String,

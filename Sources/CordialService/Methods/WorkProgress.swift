@@ -16,7 +16,7 @@ extension IndexActivity.Step {
   }
 }
 
-/// The progress of one request, as `$/progress` messages, ten a second at most.
+/// The progress of one request, sent in at most ten `$/progress` reports a second.
 final class WorkProgress: Sendable {
   private let token: JSONValue
   private let title: String
@@ -31,7 +31,7 @@ final class WorkProgress: Sendable {
   ///
   /// - Parameters:
   ///   - token: The client's `workDoneToken`.
-  ///   - title: What the service does.
+  ///   - title: The name of the work.
   ///   - clock: A clock in microseconds.
   ///   - send: Sends a message on any thread, in the order of its calls.
   init(
@@ -55,7 +55,7 @@ final class WorkProgress: Sendable {
   /// - Parameters:
   ///   - done: The number of steps that are done.
   ///   - count: The number of all steps, as far as it is known.
-  ///   - what: What the steps are, for a message; nil for no message.
+  ///   - what: The name of the steps for a message; nil for no message.
   func report(_ done: Int, of count: Int, _ what: String? = nil) {
     let now = clock()
     let isDue = reported.withLock { reported in
@@ -83,11 +83,11 @@ final class WorkProgress: Sendable {
 }
 
 extension Service {
-  /// Begins to report the progress of a request whose client wants to know it.
+  /// Begins to report the progress of a request, if its client sent a `workDoneToken`.
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - title: What the service does.
+  ///   - title: The name of the work.
   /// - Returns: The progress, which ends before the response; nil without a `workDoneToken`.
   /// - Throws: `RPCError` for a token that is neither a string nor an integer.
   func beginProgress(of request: Request, _ title: String) throws(RPCError) -> WorkProgress? {
@@ -108,7 +108,7 @@ extension Service {
     return progress
   }
 
-  /// Returns the work of a request: what stops it, and where its progress goes.
+  /// Returns the work of a request, with its interruption and its progress.
   func work(of request: Request, _ progress: WorkProgress?) -> LongWork {
     let interruption = interruption(of: request)
     guard let progress else { return LongWork(interruption) }

@@ -2,7 +2,7 @@ import Interruptions
 
 /// The read of observations that steps have left out, one after the other.
 struct AloneRead {
-  /// What is read together.
+  /// The observations that are read together.
   enum Subject: Hashable {
     /// One observation: it takes too long for a step, or several connections have it.
     case observation(Int)
@@ -10,22 +10,22 @@ struct AloneRead {
     case connection(Int)
   }
 
-  /// The connection for which the read is.
+  /// The connection on whose behalf the read runs.
   let connection: Int
-  /// The observations that the read which runs does not bring to its snapshot.
+  /// The observations that wait for the next read.
   private(set) var waiting: [Int] = []
   private(set) var isRunning = false
-  /// What stops the read of several observations, apart from what stops each of them.
+  /// The interruption of a read of several observations; each observation also has its own.
   let interruption = Interruption()
 
   init(for connection: Int) {
     self.connection = connection
   }
 
-  /// Adds an observation to those that wait for a read.
+  /// Adds an observation to the next read.
   mutating func add(_ number: Int) { waiting.append(number) }
 
-  /// Begins to read those that wait; returns nil where none does.
+  /// Begins a read of the waiting observations and returns them; nil if there are none.
   mutating func begin() -> [Int]? {
     guard !waiting.isEmpty else { return nil }
     defer { waiting = [] }
@@ -33,7 +33,7 @@ struct AloneRead {
     return waiting
   }
 
-  /// Ends a read that has left observations to the next one.
+  /// Ends a read, and adds its remaining observations to the next read.
   mutating func end(leaving rest: some Sequence<Int>) {
     isRunning = false
     waiting = rest + waiting

@@ -4,14 +4,14 @@ import JSON
 import ObjectModel
 import PersistentStore
 
-/// The hits of a search, which the index finds: a snapshot of the store reads none of them.
+/// A query for the hits of a search, which come from the index instead of a store snapshot.
 struct HitsQuery: LiveQuery {
   typealias Result = ObservedSearch
 
-  /// What the index found.
+  /// The result that the index found.
   let found: ObservedSearch
 
-  /// Makes the query of a search.
+  /// Returns a function that makes the query of a search.
   static func kind(_ found: ObservedSearch) -> AddedKind { { _, _ in HitsQuery(found: found) } }
 
   var matching: Matching { .sql }
@@ -61,7 +61,7 @@ extension ObservedSearch: QueryResult {
   var elementCount: Int { hits.count }
   var bytes: Int { hits.reduce(0) { $0 + 64 + $1.bytes.count } }
 
-  /// The result as that of a live query.
+  /// The search as the result of a live query.
   var live: any LiveResult { Live(own: HitsQuery(found: self), result: self) }
 
   /// Returns whether this result differs for a client from an earlier result.

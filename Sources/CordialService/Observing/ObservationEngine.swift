@@ -9,32 +9,31 @@ struct ObservationEngine {
   let registry: SubscriptionRegistry
   /// The position of the observations' results; nil without observations.
   var position: LogPosition?
-  /// The newest commit that has to be examined.
+  /// The newest commit that the next steps must reach.
   var wanted: Int64 = 0
   /// Whether a worker performs a step.
   var isStepping = false
-  /// Whether the observed searches are run again at the moment, and whether they have to be run
-  /// once more.
+  /// Whether the observed searches are being run again, and whether a further run must follow.
   var isSearching = false
   var searchesAgain = false
-  /// The pause after the last run that failed, in milliseconds; 0 after one that did not.
+  /// The pause after a failed run of the searches, in milliseconds; 0 after a successful run.
   var searchPause = 0
-  /// The work that waits for the end of a run of the searches that has not begun.
+  /// The work that waits for the end of the next run of the searches.
   var afterSearches: [@Sendable (isolated Service) -> Void] = []
-  /// Whether a timer will forget the results of observations that have ended.
+  /// Whether a timer is set to forget the results of ended observations.
   var forgetsRecent = false
-  /// The connections whose clients are behind, or have parts or ends to receive.
+  /// The connections whose clients are behind, or have ended subscriptions to report.
   var withNews: Set<Int> = []
-  /// The last commit of each author, of the commits after `recordedAfter`.
+  /// The last commit of each author, among the commits after `recordedAfter`.
   private(set) var lastCommits: [String?: Int64] = [:]
   private var recordedAfter: Int64 = 0
   /// The commit after which the next step records authors; nil for the step's beginning.
   private(set) var authorsAfter: Int64?
-  /// What stops the observations that are read alone, by number.
+  /// The interruptions of the observations that are read alone, by observation number.
   var alone: [Int: Interruption] = [:]
-  /// The reads of these.
+  /// The reads of the observations that are read alone, by subject.
   var aloneReads: [AloneRead.Subject: AloneRead] = [:]
-  /// The work that waits for the end of an observation that is read alone.
+  /// The work that waits for the end of a read alone.
   var afterAlone: [@Sendable (isolated Service) -> Void] = []
   /// The work that waits for the end of the step that a worker performs.
   var afterStep: [@Sendable (isolated Service) -> Void] = []
@@ -43,18 +42,19 @@ struct ObservationEngine {
     registry = SubscriptionRegistry(limits, memory)
   }
 
-  /// The number of authors at which clients are notified without updates.
+  /// The number of recorded authors at which clients are notified even without updates.
   static let authorsMax = 1000
 
   /// Returns whether the observations have the results of a position, and keep them until the next
   /// step.
   ///
-  /// A step that a worker performs may have chosen its observations already.
+  /// During a worker's step the result is false, because the step may already have chosen its
+  /// observations.
   func isAt(_ position: LogPosition) -> Bool {
     self.position == position && !isStepping
   }
 
-  /// Whether so many authors are known that clients are notified of them without updates.
+  /// Whether so many authors are recorded that clients are notified even without updates.
   var hasManyAuthors: Bool { lastCommits.count >= Self.authorsMax }
 
   /// Begins to follow commits at the position of the first subscription.
@@ -63,8 +63,9 @@ struct ObservationEngine {
     (recordedAfter, authorsAfter) = (position.commit, nil)
   }
 
-  /// Has the next step record the authors after the position of a client, which may be one before
-  /// that of the first subscription.
+  /// Ensures that the next step records the authors after a client's position.
+  ///
+  /// The client's position may be before the position of the first subscription.
   mutating func needAuthors(after commit: Int64) {
     guard commit < recordedAfter else { return }
     authorsAfter = min(authorsAfter ?? commit, commit)
@@ -74,7 +75,7 @@ struct ObservationEngine {
   ///
   /// - Parameters:
   ///   - authors: The authors, each with its last commit.
-  ///   - commit: The commit after which the step has read them.
+  ///   - commit: The commit after which the step has read the authors.
   mutating func add(_ authors: [(author: String?, commit: Int64)], after commit: Int64) {
     for (author, commit) in authors { lastCommits[author] = commit }
     recordedAfter = min(recordedAfter, commit)

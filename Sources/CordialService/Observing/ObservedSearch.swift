@@ -11,19 +11,19 @@ final class ObservedSearch: Sendable {
     let key: ObjectKey
     /// The ID of the object.
     let id: String
-    /// The hit as `search` answers it.
+    /// The hit in the form that `search` returns.
     let bytes: [UInt8]
   }
 
   /// The position of the index.
   let token: StoreToken
-  /// The position of titles and objects.
+  /// The position of the store at which titles and objects were read.
   let storeToken: StoreToken
   let total: Int64
   /// Whether there may be more hits than `total`.
   let isAtLeast: Bool
   let hits: [Hit]
-  /// What an answer without hits says.
+  /// The members about words that find nothing.
   let reasons: [(name: MemberName, value: JSONValue)]
 
   init(
@@ -63,7 +63,7 @@ final class ObservedSearch: Sendable {
     }
   }
 
-  /// Returns whether a client has to learn of a later result.
+  /// Returns whether this result differs from an earlier result in what the client receives.
   func differs(from other: ObservedSearch, _ mode: ObserveCall.Mode) throws -> Bool {
     try total != other.total || isAtLeast != other.isAtLeast
       || !hits.map(\.key).elementsEqual(other.hits.map(\.key))
@@ -73,7 +73,7 @@ final class ObservedSearch: Sendable {
 }
 
 extension ObservedSearch.Hit {
-  /// Returns the names of the members that differ, in their order; another score is no difference.
+  /// Returns the names of the members that differ, in their order; scores are ignored.
   ///
   /// - Parameter other: An earlier hit of the same object.
   /// - Returns: The names; empty for hits that are equal for a client.
@@ -133,10 +133,10 @@ extension UpdateBuilder {
     out.endList()
   }
 
-  /// A hit that remains and differs, with the names of its members that do.
+  /// A hit that is in both results, with the names of its members that differ.
   private typealias HitUpdate = (offset: Int, hit: ObservedSearch.Hit, properties: [String])
 
-  /// Returns the hits that remain and differ, with the names of their members that do.
+  /// Returns the hits that are in both results and differ, with the names of the differing members.
   private static func updates(
     _ sequence: SequenceDifference,
     from old: ObservedSearch,
@@ -202,7 +202,7 @@ extension UpdateBuilder {
     writer.string(hit.id)
   }
 
-  /// Returns the difference of the hits, whose objects may be of several entities.
+  /// Numbers the objects of the hits, which may have several entities, and returns the difference.
   private static func sequence(
     _ old: ObservedSearch,
     _ new: ObservedSearch
@@ -214,7 +214,7 @@ extension UpdateBuilder {
         search.hits.enumerated().map { offset, hit in
           let number = numbers[hit.key] ?? Int64(numbers.count)
           numbers[hit.key] = number
-          // Only a damaged index has an object twice, until it is rebuilt.
+          // Only a damaged index returns an object twice, until the index is rebuilt.
           return found.insert(hit.key).inserted ? number : -1 - Int64(offset)
         }
       )

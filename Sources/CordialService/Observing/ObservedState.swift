@@ -27,7 +27,7 @@ struct ObservedState {
   var numbersByKey: [String: Int] = [:]
   /// The position of all subscriptions, which the client knows; nil before the first subscription.
   var position: StoreToken?
-  /// The position of the client's results; nil while they are those of the registry.
+  /// The position of the client's results; nil while the client has the registry's results.
   ///
   /// A commit that changes none of the results leaves this nil.
   private(set) var behindAt: LogPosition?
@@ -37,13 +37,13 @@ struct ObservedState {
   var ended: [(number: Int, body: UpdateBody)] = []
   /// The subscriptions whose observations are read alone; the connection waits for them.
   var leftOut: Set<Int> = []
-  /// Since when the connection has waited for observations that take long; nil without such a wait.
+  /// The start of the connection's wait for slow observations; nil without such a wait.
   var lateSince: ContinuousClock.Instant?
-  /// Whether the peer did not accept bytes when a result changed.
+  /// Whether a result changed while the peer accepted no bytes.
   var isBlocked = false
   /// The parts of a message that the peer has not accepted yet.
   var parts: Deque<ChangesMessage.Part> = []
-  /// The work that waits for the end of the update that is being built, or nil if none is.
+  /// The work that waits for the end of the current update; nil if no update is being built.
   private(set) var afterUpdate: [@Sendable (isolated Service) -> Void]?
   var nextNumber = 1
   /// The time since which changes wait for responses to the connection's own saves, or nil.
@@ -60,10 +60,10 @@ struct ObservedState {
   /// The memory of `parts`.
   var partBytes: Int { parts.reduce(0) { $0 + $1.ownBytes } }
 
-  /// Whether an update is being built, or the first result of a subscription.
+  /// Whether an update, or the first result of a subscription, is being built.
   var isUpdating: Bool { afterUpdate != nil }
 
-  /// Whether something has to be reported.
+  /// Whether the client is behind, or an ended subscription must be reported.
   var hasNews: Bool { behindAt != nil || !ended.isEmpty }
 
   /// Records that an update is being built.
@@ -109,14 +109,14 @@ struct ObservedState {
 
   // MARK: What the client has
 
-  /// The memory of the former results that the client has, if it shared none, in bytes.
+  /// The memory of the client's former results in bytes, as if none were shared.
   var formerBytes: Int {
     behind.reduce(0) { sum, number in
       sum + (index(of: number).flatMap { subscriptions[$0].view.former?.bytes } ?? 0)
     }
   }
 
-  /// The subscriptions whose clients have former results, with these, ordered by number.
+  /// The subscriptions whose clients have former results, with these results, ordered by number.
   var formerViews: [(subscription: LiveSubscription, result: KeptResult)] {
     behind.sorted().compactMap { number in
       guard let index = index(of: number), let result = subscriptions[index].view.former else {
@@ -129,12 +129,12 @@ struct ObservedState {
   /// Returns whether the client has a former result of a subscription.
   func isBehind(_ number: Int) -> Bool { behind.contains(number) }
 
-  /// Records that the client has another result of a subscription than the registry.
+  /// Records that the client's result of a subscription differs from the registry's result.
   ///
   /// - Parameters:
   ///   - number: The number of the subscription.
-  ///   - result: The client's result, unless the client has an earlier one already.
-  ///   - position: The position of the client's results, unless it is behind already.
+  ///   - result: The client's result; ignored if the client already has a former result.
+  ///   - position: The position of the client's results; ignored if the client is already behind.
   mutating func fallBehind(_ number: Int, with result: KeptResult, at position: LogPosition?) {
     guard let index = index(of: number) else { return }
     if subscriptions[index].view.former == nil { subscriptions[index].view = .behind(result) }
@@ -142,7 +142,7 @@ struct ObservedState {
     stay(at: position)
   }
 
-  /// Records that the client has a position, unless it is behind already.
+  /// Records the position of the client's results, unless the client is already behind.
   mutating func stay(at position: LogPosition?) {
     behindAt = behindAt ?? position
   }

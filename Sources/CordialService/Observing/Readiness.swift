@@ -1,9 +1,9 @@
 import JSONRPC
 
-/// Whether a connection may be sent its next `changes`, and if not, what it waits for.
+/// The readiness of a connection for its next `changes`, or the reason why the connection waits.
 ///
-/// It is computed from the state of the connection, and never stored. What ends a wait marks the
-/// session as changed, so that the end of the turn asks again:
+/// The readiness is computed from the state of the connection, and never stored. An event that ends
+/// a wait marks the session as changed, so that the end of the turn computes the readiness again:
 ///
 /// | the wait | what ends it |
 /// |---|---|
@@ -20,13 +20,13 @@ enum Readiness {
   case ready
   /// The connection has no subscriptions.
   case subscription
-  /// The connection ends, and sends no notifications any more.
+  /// The connection is ending and sends no more notifications.
   case ended
-  /// The messages of all connections use the memory of the process.
+  /// The messages of all connections use up the memory limit of the process.
   case memory
-  /// The peer does not read, or has not read a response that comes first.
+  /// The peer does not read, or a batch of responses is being sent.
   case peer
-  /// An update of the connection is being built, or the first result of a subscription.
+  /// An update of the connection, or the first result of a subscription, is being built.
   case update
   /// The peer has not accepted all parts of the last message.
   case parts
@@ -34,12 +34,12 @@ enum Readiness {
   case period
   /// An observation of the connection is read alone.
   case readAlone
-  /// The connection's own save is reported after its response.
+  /// The changes of the connection's own save are reported after the response to the save.
   case ownSave
 }
 
 extension Service {
-  /// Returns what a connection waits for before its next `changes`, whatever these report.
+  /// Returns whether a connection is ready for its next `changes`, regardless of their content.
   func readiness(_ session: Session) -> Readiness {
     let observed = session.observed
     if observed.position == nil { return .subscription }
@@ -53,7 +53,7 @@ extension Service {
     return .ready
   }
 
-  /// Returns what a connection waits for before it is notified of all commits up to a commit.
+  /// Returns whether a connection is ready for a report of all commits up to a commit.
   ///
   /// A connection's own saves are reported after their responses.
   func readiness(_ session: Session, through commit: Int64) -> Readiness {
@@ -76,8 +76,8 @@ extension Service {
   /// The maximum delay of notifications by a connection's own saves, in microseconds.
   private static let deferredMicrosecondsMax: Int64 = 50_000
 
-  /// Returns whether a connection's next requests wait until the changes that wait for its own
-  /// saves are reported.
+  /// Returns whether the next requests of a connection wait until its deferred changes are
+  /// reported.
   func waitsForChanges(_ session: Session) -> Bool {
     guard let since = session.observed.deferredSince else { return false }
     return session.queue.isWriting && facts.clock() - since > Self.deferredMicrosecondsMax

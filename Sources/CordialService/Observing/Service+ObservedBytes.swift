@@ -1,10 +1,12 @@
 import Algorithms
 import PersistentHistory
 
-/// The memory of observed results: those of the registry, and former ones that clients still have.
+/// The memory of the registry's results, and of former results that clients still have.
 extension Service {
-  /// Ends subscriptions until the limit of the memory of their results is kept: first those of
-  /// clients that have a former result, then those with the largest results.
+  /// Ends subscriptions until the memory of their results is within the limit.
+  ///
+  /// The method first ends subscriptions with the largest former results, then observations with
+  /// the largest results.
   func endLargest(
     _ caughtUp: Set<Int>,
     _ updates: inout [Int: [(number: Int, body: UpdateBody)]],
@@ -22,7 +24,7 @@ extension Service {
     }
     var excess = registry.bytes - limits.observedBytesMax
     guard excess > 0 else { return }
-    // Those of connections that have ended are removed in later turns.
+    // Observations of ended connections are removed in later turns.
     let (live, dead) = registry.bySize().partitioned { affected in
       !affected.subscribers.contains { sessions[$0.session] != nil }
     }
@@ -35,21 +37,21 @@ extension Service {
 
   /// Returns whether there is memory for another observed result.
   ///
-  /// - Parameter observation: The observation, whose result others may observe already.
-  /// - Returns: Whether the limit is kept.
+  /// - Parameter observation: The observation, whose result other subscriptions may already share.
+  /// - Returns: Whether the memory stays within the limit.
   func hasObservedRoom(for observation: Observation) -> Bool {
     let left = limits.observedBytesMax - observing.registry.bytes(with: observation)
     return keptBytesMax <= left || keptResults().reduce(0) { $0 + $1.bytes } <= left
   }
 
-  /// The memory of the former results that clients have, if they shared none, in bytes.
+  /// The memory of the clients' former results in bytes, as if none were shared.
   private var keptBytesMax: Int {
     observing.withNews.reduce(0) { sum, number in
       sum + (sessions[number]?.observed.formerBytes ?? 0)
     }
   }
 
-  /// Returns the former results that clients have, in the order of their sizes.
+  /// Returns the former results that clients have, ordered by ascending size.
   private func keptResults() -> [(bytes: Int, subscribers: [Subscriber])] {
     var found: [ObjectIdentifier: (bytes: Int, subscribers: [Subscriber])] = [:]
     for session in observing.withNews.compactMap({ sessions[$0] }) {

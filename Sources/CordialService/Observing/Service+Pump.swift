@@ -16,7 +16,8 @@ extension Service {
   package func committed(_ number: Int64) {
     guard number > newestCommit else { return }
     newestCommit = number
-    // Observed searches do not wait until commits are gathered.
+    // For observed searches, the index reads the commit at once, instead of gathering commits
+    // first.
     if observing.registry.hasSearches { index.follow() }
     for follower in followers { wake(follower) }
     updateLease()
@@ -35,7 +36,7 @@ extension Service {
     }
   }
 
-  /// Has the end of the turn update the subscriptions of every connection.
+  /// Records a commit up to which the end of the turn updates all subscriptions.
   func moveSubscriptions(through commit: Int64) {
     observing.wanted = max(observing.wanted, commit)
   }
@@ -50,7 +51,7 @@ extension Service {
 
   // MARK: Connections
 
-  /// Sends the remaining parts of a message, and has changes reported that wait.
+  /// Sends the remaining parts of a message while the peer accepts them.
   ///
   /// The end of a turn calls this method for each session that the turn has changed.
   func pump(_ session: Session) {
@@ -68,8 +69,8 @@ extension Service {
   ///
   /// - Parameters:
   ///   - updates: The updates, ordered by subscription.
-  ///   - authors: The authors of the commits after the client's position; nil for those that steps
-  ///     have recorded.
+  ///   - authors: The authors of the commits after the client's position; nil for the authors that
+  ///     steps have recorded.
   ///   - token: The new position.
   ///   - session: The connection.
   func send(
@@ -109,10 +110,10 @@ extension Service {
     afterUpdate(session) { service in service.flush(number, completion) }
   }
 
-  /// Reports the changes of a connection that wait, whatever its period.
+  /// Reports the pending changes of a connection, regardless of its coalescing period.
   ///
-  /// Observed requests that take long are read alone, and then brought to the newest commit. Where
-  /// commits follow each other faster, this goes on until the time limit of `observe/flush`.
+  /// Slow requests are read alone and then brought to the newest commit. If commits follow each
+  /// other faster, the flush repeats this until the time limit of `observe/flush`.
   private func flush(_ number: Int, _ completion: @escaping @Sendable ((any Error)?) -> Void) {
     guard let session = sessions[number], session.observed.position != nil,
       let position = observing.position
@@ -137,7 +138,7 @@ extension Service {
         service.stepped(outcome, step)
         switch outcome {
         case .success:
-          // What the step left to be read alone is sent, too, before the flush is answered.
+          // The flush is answered only after the observations that the step left out are sent, too.
           let isLeft = service.sessions[number].map { !$0.observed.leftOut.isEmpty } ?? false
           if isLeft { service.update(number, completion) } else { completion(nil) }
         case .failure(let error): completion(error)
@@ -167,7 +168,9 @@ extension Service {
     updateLease()
   }
 
-  /// Removes a subscription from the registry, which keeps the result of the last one for a while.
+  /// Removes a subscription from the registry.
+  ///
+  /// After the last subscription, the registry keeps the result of the observation for a while.
   private func end(_ subscription: LiveSubscription, of session: Int) {
     observing.registry.remove(
       Subscriber(session: session, number: subscription.number),
@@ -180,7 +183,7 @@ extension Service {
     forgetRecentLater()
   }
 
-  /// Has the results of ended observations forgotten after their time.
+  /// Schedules a timer that forgets the results of ended observations.
   private func forgetRecentLater() {
     guard !observing.forgetsRecent else { return }
     observing.forgetsRecent = true
@@ -193,8 +196,9 @@ extension Service {
   /// The number of subscriptions that one turn of the loop ends.
   private static let endsMax = 256
 
-  /// Ends all subscriptions of a connection that has ended, over several turns of the loop: other
-  /// connections do not wait for the end of thousands.
+  /// Ends all subscriptions of a connection that has ended, over several turns of the loop.
+  ///
+  /// Other connections thus need not wait until thousands of subscriptions have ended.
   func removeSubscriptions(of session: Session) {
     let subscriptions = session.observed.subscriptions
     session.observed.subscriptions = []
@@ -207,7 +211,7 @@ extension Service {
     subscriptionCount -= min(Self.endsMax, subscriptions.count)
     let rest = subscriptions.dropFirst(Self.endsMax)
     guard rest.isEmpty else {
-      // After a pause, in which the loop reads what other peers have sent.
+      // During the pause, the loop reads the messages of other peers.
       return onLoop(afterMilliseconds: 1) { service in service.end(rest, of: session) }
     }
     if subscriptionCount == 0 { observing.position = nil }

@@ -3,15 +3,15 @@ import JSONRPC
 import PersistentHistory
 import PersistentStore
 
-/// Observed requests that take long, which are read alone while the others move on.
+/// Observed requests that take long and are read alone, while the other requests move on.
 ///
-/// The connections of such a request wait at their position. When it has been read, the next step
-/// brings it and them to the position of the others.
+/// The connections of such a request wait at their position. After the read, the next step brings
+/// the request and its connections to the position of the others.
 extension Service {
   /// Reads observations alone, from the positions of their results.
   ///
-  /// Those of one connection that take long together are read one after the other, and share the
-  /// changes.
+  /// The observations of one connection that take long together are read one after the other, and
+  /// share one read of the changes.
   ///
   /// - Parameters:
   ///   - leftOut: The observations.
@@ -19,15 +19,16 @@ extension Service {
   func readAlone(_ leftOut: [SubscriptionStep.LeftOut], from position: LogPosition) {
     /// The connections that have lost an observation in this call.
     var ended: Set<Int> = []
-    // Where a connection has waited too long, a slow observation ends before a fast one.
+    // Slow observations come first, so that they end before fast ones if a connection has waited
+    // too long.
     for one in leftOut where one.isSlow { leaveOut(one, at: position, &ended) }
     for one in leftOut where !one.isSlow { leaveOut(one, at: position, &ended) }
     for (subject, read) in observing.aloneReads where !read.isRunning { begin(subject) }
   }
 
-  /// Has an observation and its connections wait until it has been read alone.
+  /// Makes an observation and its connections wait for a read of the observation alone.
   ///
-  /// The observation ends instead where its connections have waited as long as for any request.
+  /// The observation ends instead if its connections have waited as long as a request may take.
   private func leaveOut(
     _ leftOut: SubscriptionStep.LeftOut,
     at position: LogPosition,
@@ -46,7 +47,7 @@ extension Service {
       && observers.allSatisfy { session in
         session.observed.lateSince.map { $0.duration(to: .now) > .seconds(seconds) } ?? false
       }
-    // The others may be fast enough without it.
+    // A connection loses at most one observation, because the rest may then be fast enough.
     if isOverdue, ended.isDisjoint(with: connections) {
       ended.formUnion(connections)
       return end(number, .end(RPCError(any: Interrupted(.timedOut, secondsMax: seconds))))
@@ -65,7 +66,7 @@ extension Service {
     observing.aloneReads[subject, default: AloneRead(for: connection)].add(number)
   }
 
-  /// Begins a read of what waits for it.
+  /// Begins to read the waiting observations of a subject.
   private func begin(_ subject: AloneRead.Subject) {
     guard let numbers = observing.aloneReads[subject]?.begin(),
       let read = observing.aloneReads[subject]
@@ -88,7 +89,7 @@ extension Service {
     }
   }
 
-  /// Ends a read, and begins one of what it has left.
+  /// Ends a read, and begins a read of the remaining observations.
   private func end(
     _ subject: AloneRead.Subject,
     _ numbers: [Int],
@@ -130,7 +131,7 @@ extension Service {
         )
         observing.withNews.insert(session.number)
       }
-      // A step that runs brings the others to another position.
+      // A running step brings the other observations to a later position.
       let others = observing.isStepping ? nil : observing.position ?? change.observation.position
       observing.registry.update(change.observation, number, at: others)
       observing.registry.add(change.costs, to: number)
@@ -148,7 +149,7 @@ extension Service {
     }
   }
 
-  /// Ends a subscription with its last update, which no step brings.
+  /// Ends a subscription outside of a step, with its last update.
   func end(_ number: Int, of session: Session, _ body: UpdateBody) {
     guard let token = session.observed.position else { return }
     remove(number, session)
@@ -170,7 +171,8 @@ extension Service {
     sessions.values.lazy.filter { $0.observed.position != nil }.prefix(2).count > 1
   }
 
-  /// Ends the wait of connections all of whose observations a step has brought to its position.
+  /// Ends the wait of late connections if a step has brought all their observations to its
+  /// position.
   func endLateness(after step: SubscriptionStep) {
     for number in step.lateWhole {
       guard let session = sessions[number], session.observed.leftOut.isEmpty else { continue }
@@ -187,18 +189,18 @@ extension Service {
     }
   }
 
-  /// Since when connections have waited for observations that steps have left out.
+  /// The start of each connection's wait for observations that steps have left out.
   var lateSince: [Int: ContinuousClock.Instant] {
     observing.withNews.reduce(into: [:]) { late, number in
       late[number] = sessions[number]?.observed.lateSince
     }
   }
 
-  /// Runs work after an observation was read alone, and when the work has to end.
+  /// Runs work after the next read alone, or when the interruption ends the wait.
   ///
   /// - Parameters:
-  ///   - interruption: What stops the work; nil for nothing.
-  ///   - work: Looks at the interruption, and may wait again.
+  ///   - interruption: The interruption of the work; nil for none.
+  ///   - work: Checks the interruption, and may wait again.
   func afterAlone(
     _ interruption: Interruption?,
     _ work: @escaping @Sendable (isolated Service) -> Void

@@ -7,13 +7,13 @@ import Logging
 import PersistentStore
 import Spotlight
 
-/// Observed searches, which have other results when the index has advanced.
+/// Observed searches, whose results may differ after the index has advanced.
 extension Service {
   /// A search that was run again.
   private struct Refreshed: Sendable {
     /// The number of the observation.
     let number: Int
-    /// The result; nil for the same one.
+    /// The result; nil if it does not differ.
     let outcome: Result<ObservedSearch?, RPCError>
   }
 
@@ -24,7 +24,7 @@ extension Service {
   ///   - key: The key of the subscription; nil for none.
   ///   - since: The position of the result that the client has; nil for none.
   ///   - request: The request, which a failure ends.
-  ///   - next: Called with the result, and with that of `since`; the latter is nil where the index
+  ///   - next: Called with the result, and with the result at `since`, which is nil if the index
   ///     does not have it.
   /// - Throws: `RPCError` for a query that is too long, and for an unknown entity.
   func find(
@@ -57,7 +57,7 @@ extension Service {
             case .success(let former): next(service, search, former)
             case .failure(let error) where interruption.reason != nil:
               service.finish(request, .failure(error))
-            // Whatever else prevents a search of the past, the client starts over.
+            // After any other error of the search at `since`, the client starts over.
             case .failure: next(service, search, nil)
             }
           }
@@ -82,8 +82,7 @@ extension Service {
     }
   }
 
-  /// The first and the longest pause before searches are run again that could not be run, in
-  /// milliseconds.
+  /// The first and the longest pause in milliseconds before failed searches are run again.
   private static let retryMilliseconds = (least: 250, most: 5000)
 
   private static var volatile: StoreError {
@@ -94,7 +93,7 @@ extension Service {
     )
   }
 
-  /// Returns the searches of a connection whose results its client does not have.
+  /// Returns the searches of a connection whose newest results the client does not have.
   func olderSearches(of observed: ObservedState) -> [Registration.Search] {
     observed.formerViews.compactMap { subscription, former in
       guard let observation = observing.registry.observation(subscription.observation),
@@ -110,9 +109,9 @@ extension Service {
 
   /// Runs the observed searches again, and reports the differences.
   ///
-  /// A run that has begun is followed by another one: the index may have advanced since.
+  /// If a run has already begun, a further run follows, because the index may have advanced since.
   ///
-  /// - Parameter work: Runs after a run that begins later; nil for none.
+  /// - Parameter work: Runs after a run that begins after this call; nil for none.
   func refreshSearches(_ work: (@Sendable (isolated Service) -> Void)? = nil) {
     if let work { observing.afterSearches.append(work) }
     guard !observing.isSearching else {
@@ -155,16 +154,16 @@ extension Service {
     return (call, try searchRequest(call))
   }
 
-  /// Runs one search again; an error of the search ends its subscription alone.
+  /// Runs one search again; an error of the search ends only the subscriptions of that search.
   ///
   /// - Parameters:
   ///   - affected: The observation of the search.
   ///   - run: The search.
-  ///   - found: The results of the same run, by the texts of their requests: a result that another
-  ///     client observes too is found once.
+  ///   - found: The results of the same run by the text of the request, so that equal searches of
+  ///     several clients run once.
   ///   - index: A snapshot of the index.
-  ///   - snapshot: That of the store.
-  ///   - rules: What of the store's objects is indexed.
+  ///   - snapshot: A snapshot of the store.
+  ///   - rules: The rules that decide which parts of the objects are indexed.
   ///   - limits: The limits of the service.
   /// - Returns: The result.
   /// - Throws: The errors of the store and of the index.
@@ -204,7 +203,7 @@ extension Service {
     } catch {
       if error is UnsealedChanges || error is SpotlightError { throw error }
       let failure = StoreError(any: error)
-      // Of other errors the store or the index is the cause, not the search.
+      // All other errors come from the store or the index, instead of the search.
       let isOwn =
         [.limitExceeded, .internalError, .timedOut].contains(failure.code) || error is RPCError
       guard isOwn else { throw error }
@@ -217,7 +216,7 @@ extension Service {
     _ outcome: Result<[Refreshed], RPCError>,
     _ waiting: [@Sendable (isolated Service) -> Void]
   ) {
-    // A step that a worker performs has read the results.
+    // A running step has already read the results, so that they must not change now.
     guard !observing.isStepping else {
       return observing.afterStep.append { service in service.searched(outcome, waiting) }
     }
@@ -235,7 +234,7 @@ extension Service {
         )
       }
       observing.searchPause = min(max(least, 2 * observing.searchPause), most)
-      // Changes that are too many to be hidden can only be sealed.
+      // If changes are too many to be hidden, they must be sealed.
       if error.code == ErrorName.storeBusy.code { lookForCommits() }
       onLoop(afterMilliseconds: observing.searchPause) { service in service.refreshSearches() }
     }
@@ -245,7 +244,7 @@ extension Service {
     refreshSearches()
   }
 
-  /// Takes the result of a search, which the next step reports.
+  /// Records the result of a search, which the next step reports.
   private func take(_ refreshed: Refreshed) {
     let subscribers = observing.registry.subscribers(of: refreshed.number)
     switch refreshed.outcome {
@@ -276,7 +275,8 @@ extension Service {
     }
   }
 
-  /// Returns the connection of a subscription; nil where another request has taken its place.
+  /// Returns the connection of a subscription; nil if the subscription now has a different
+  /// observation.
   private func session(of subscriber: Subscriber, to observation: Int) -> Session? {
     guard let session = sessions[subscriber.session],
       let index = session.observed.index(of: subscriber.number),

@@ -89,7 +89,7 @@ extension Service {
     for work in waiting { work(self) }
   }
 
-  /// Returns the client of a connection as one that is behind; nil if no result of it has changed.
+  /// Returns the client of a connection that is behind; nil if the client is not behind.
   func behindClient(_ session: Session) -> BehindClient? {
     let observed = session.observed
     guard let position = observed.behindAt else { return nil }
@@ -125,7 +125,8 @@ extension Service {
       }
     )
     var updates: [Int: [(number: Int, body: UpdateBody)]] = [:]
-    /// The former results that clients with other positions need, although they differ in nothing.
+    /// The former results that clients at other positions may need, although the new results look
+    /// equal.
     var equal: [(subscribers: [Subscriber], former: any LiveResult)] = []
     for change in outcome.changes {
       // A step changes no result of a search.
@@ -179,10 +180,11 @@ extension Service {
     reportAuthors(outcome)
   }
 
-  /// Has clients keep a former result that is equal for them, where they are behind in others.
+  /// Keeps a former result for clients that are behind, although the new result looks equal to
+  /// them.
   ///
-  /// Results that are equal may differ in what clients do not see, as the spare rows of a window.
-  /// The changes since a client's position lead from all of its results, and from no later one.
+  /// Equal results may differ in data that clients do not see, such as the spare rows of a window.
+  /// The next difference applies to all results at the client's position, and to no later result.
   private func keep(
     _ former: any LiveResult,
     for subscribers: [Subscriber],
@@ -236,14 +238,14 @@ extension Service {
     }
   }
 
-  /// Forgets the connections that wait for nothing any more.
+  /// Removes the connections that have no pending notifications.
   private func catchUpOthers() {
     observing.withNews = observing.withNews.filter { number in
       sessions[number]?.observed.hasNews == true
     }
   }
 
-  /// Notifies all connections without updates before too many authors are unreported.
+  /// Notifies connections without updates before too many authors are unreported.
   private func reportAuthors(_ outcome: SubscriptionStep.Outcome) {
     guard observing.hasManyAuthors else { return }
     for session in sessions.values where session.observed.behindAt == nil {

@@ -17,8 +17,8 @@ final class SubscriptionFollower: LogFollower {
   var position: StoreToken? { nil }
 
   var retention: HistoryRetention? {
-    // Of the commits that a connection has examined, its client was notified of those that concern
-    // it.
+    // A connection no longer needs the commits that it has examined: it has notified its client of
+    // every relevant commit.
     service.assumeIsolated { $0.leastExamined }
       .map { HistoryRetention(number: $0, reason: "a live subscription") }
   }
@@ -34,7 +34,7 @@ final class SubscriptionFollower: LogFollower {
     for connection: Int,
     _ completion: @escaping @Sendable ((any Error)?) -> Void
   ) -> (@Sendable () -> Void)? {
-    // The wait ends with the update that is being built, which reads one snapshot.
+    // The wait ends with the update that is being built, so that no closure is needed to end it.
     service.assumeIsolated { $0.update(connection, completion) }
     return nil
   }

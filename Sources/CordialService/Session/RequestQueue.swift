@@ -7,19 +7,20 @@ import ProtocolSchemas
 /// A request that waits or runs.
 struct Request: Sendable {
   let session: Int
-  /// The number of the request within its session.
+  /// The sequence number of the request within its session.
   let serial: Int
   let received: Peer.Request
   let method: Method
   /// The time limit that the client sends, in seconds; nil for none.
   let timeoutSeconds: Double?
-  /// Whether the request is a read of a few objects by key, and its response waits for no other.
+  /// Whether the request reads a few objects by key and its response waits for no other response.
   let isCheap: Bool
-  /// The memory of its response while it is built; nil before it begins, and for a method whose
-  /// response is always short.
+  /// The memory of the response while it is built.
+  ///
+  /// The value is nil before the request begins, and for a method whose response is always short.
   var share: AnswerShare?
-  /// Whether the response did not fit into the memory that was left, so that the next attempt
-  /// reserves it.
+  /// Whether the response did not fit into the free memory, so that the next attempt reserves
+  /// memory.
   var needsReservation = false
 
   var id: RequestID { received.id }
@@ -32,18 +33,19 @@ struct Request: Sendable {
 ///
 /// Requests start in the order in which they arrive, by these rules:
 ///
-/// - A read runs concurrently with other reads, up to a number, and waits for the writes before it.
-///   A read of a few objects by key overtakes the reads that wait for that number.
+/// - A read waits for the writes before it. At most `readsMax` reads run concurrently. A read of a
+///   few objects by key overtakes the reads that wait for this maximum.
 /// - A write goes to the writer after the writes before it, and waits for the reads before it.
-/// - A request of order `alone` waits for all requests before it, and the others wait for it; those
-///   of order `any` do not.
-/// - A request of order `any` waits for the requests before it to start, and for none to end.
+/// - A request of order `alone` waits for all requests before it. While it runs, only requests of
+///   order `any` start.
+/// - A request of order `any` starts as soon as all requests before it have started.
 struct RequestQueue {
   private var waiting: Deque<Request> = []
   /// The requests that have started and are not answered.
   private var running: [(serial: Int, order: Method.Order)] = []
 
-  /// The maximum number of concurrent reads of one connection, which leaves readers to the others.
+  /// The maximum number of concurrent reads of one connection, which leaves readers to other
+  /// connections.
   private let readsMax: Int
 
   /// Whether a write is running.
@@ -63,31 +65,31 @@ struct RequestQueue {
     waiting.append(request)
   }
 
-  /// The next request that may start; nil while none may.
+  /// The next request that may start; nil while no request may start.
   var next: Request? { startable.map { waiting[$0] } }
 
-  /// The index of the next request that may start; nil while none may.
+  /// The index of the next request that may start; nil while no request may start.
   private var startable: Int? {
     guard let first = waiting.first else { return nil }
     if mayStart(first.method.order) { return 0 }
     guard first.method.order == .read, isReading else { return nil }
-    // The reads before the first other request wait for running reads only.
+    // The reads at the head of the queue wait only for running reads.
     return waiting.prefix { $0.method.order == .read }.firstIndex(where: \.isCheap)
   }
 
-  /// Whether only reads run.
+  /// Whether all running requests are reads or of order `any`.
   private var isReading: Bool {
     running.allSatisfy { $0.order == .read || $0.order == .any }
   }
 
-  /// Removes the next request, which starts.
+  /// Moves the next request that may start to the running requests.
   mutating func startNext() {
     guard let index = startable else { return }
     let next = waiting.remove(at: index)
     running.append((next.serial, next.method.order))
   }
 
-  /// Puts a request that runs back to the beginning of the queue.
+  /// Puts a running request back at the head of the queue.
   mutating func postpone(_ request: Request) {
     finish(request.serial)
     waiting.prepend(request)
@@ -106,7 +108,7 @@ struct RequestQueue {
     return waiting.remove(at: index)
   }
 
-  /// Removes and returns the requests that have not started and for which a condition holds.
+  /// Removes and returns the requests that have not started and that satisfy a condition.
   mutating func cancel(where isCancelled: (Request) -> Bool) -> [Request] {
     let cancelled = waiting.filter(isCancelled)
     waiting.removeAll(where: isCancelled)

@@ -3,7 +3,7 @@ import Interruptions
 import JSONRPC
 import ProtocolSchemas
 
-/// The requests of a connection that have begun, and that can be stopped.
+/// The running requests of a connection that can be stopped.
 struct RunningRequests {
   private struct Running {
     let serial: Int
@@ -16,13 +16,15 @@ struct RunningRequests {
 
   private var requests: [Running] = []
 
-  /// Returns what stops a request, which is added at the first call, until `remove`.
+  /// Returns the interruption of a request.
+  ///
+  /// The first call adds the request, which stays until `remove`.
   ///
   /// - Parameters:
   ///   - request: The request.
   ///   - key: The key of the subscription for which the request searches; nil for none.
   ///   - secondsMax: The time limit of the request, in seconds; nil for none.
-  /// - Returns: What stops the request.
+  /// - Returns: The interruption.
   mutating func interruption(
     of request: Request,
     key: String?,
@@ -44,12 +46,12 @@ struct RunningRequests {
     return interruption
   }
 
-  /// Returns what stops the request of a method that runs alone; nil where none runs.
+  /// Returns the interruption of the running request of a method; nil if no such request runs.
   func interruption(of method: Method) -> Interruption? {
     requests.first { $0.method === method }?.interruption
   }
 
-  /// Removes a request, if it can be stopped.
+  /// Removes a request, if it was added.
   mutating func remove(_ serial: Int) {
     requests.removeAll { $0.serial == serial }
   }
@@ -64,7 +66,7 @@ struct RunningRequests {
     for request in requests where request.key == key { request.interruption.stop(.cancelled) }
   }
 
-  /// Stops the requests that do not delay the end of the service.
+  /// Stops the requests that must not delay the end of the service.
   func stopWithService() {
     for request in requests where request.method.traits.contains(.endsWithService) {
       request.interruption.stop(.closing)

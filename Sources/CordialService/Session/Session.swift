@@ -11,28 +11,28 @@ final class Session {
   let peer: Peer
   var queue: RequestQueue
   var nextSerial = 0
-  /// The author of saves that name none.
+  /// The default author of saves.
   var author: String?
   var context: String?
   /// The time for which changes are coalesced, in milliseconds.
   var coalesce = 0
-  /// The time limit of requests that name none, in seconds; nil for the service's.
+  /// The default time limit of requests, in seconds; nil for the service's limit.
   var timeoutSeconds: Double?
   /// The unit of positions in highlights and snippets.
   var positionEncoding = PositionEncoding.utf16
-  /// The merge policy of saves that name none.
+  /// The default merge policy of saves.
   var mergePolicy = SaveRequest.MergePolicy.error
   var observed = ObservedState()
   var running = RunningRequests()
   /// The memory that the connection holds.
   var account: ByteBudget.Account { peer.account }
-  /// The number of bytes that were passed to the sink.
+  /// The total number of bytes that were passed to the sink.
   private var writtenBytes = 0
   /// Whether the service has stopped reading the peer, because too many requests are pending.
   var isReadingPaused = false
   /// Whether the session is in `turn.changedSessions`, so that the end of the turn continues it.
   var isChanged = false
-  /// The number of bytes waiting for the end of the turn at which no further request starts.
+  /// The number of unsent bytes from which no further request starts in the turn.
   private static let outgoingBytesMax = 1 << 20
 
   init(
@@ -47,10 +47,11 @@ final class Session {
     self.peer = peer
   }
 
-  /// The turn in which requests started last, and their number in it.
+  /// The last turn in which requests started, and the count of these requests.
   private var starts = (turn: -1, count: 0)
 
-  /// Counts a request that starts in a turn; returns false where it has to wait for the next turn.
+  /// Counts a request that starts in a turn; returns false if the request must wait for the next
+  /// turn.
   func countStart(turn: Int, max: Int) -> Bool {
     if starts.turn != turn { starts = (turn, 0) }
     guard starts.count < max else { return false }
@@ -58,7 +59,7 @@ final class Session {
     return true
   }
 
-  /// Whether the peer accepts more bytes, including those that wait for the end of the turn.
+  /// Whether the peer accepts more bytes, counting the bytes that wait for the end of the turn.
   var isWritable: Bool { peer.outputBytes < Self.outgoingBytesMax && sink.isWritable }
 
   /// Whether the peer accepts a notification: it accepts bytes, and no array is open.
@@ -72,12 +73,12 @@ final class Session {
   /// The number of bytes that the peer has accepted.
   var acceptedBytes: Int { writtenBytes - sink.waitingBytes }
 
-  /// Counts what the peer has not accepted.
+  /// Updates the account with the bytes that the peer has not accepted.
   func countResponses() {
     account.setResponses(peer.isClosed ? 0 : unacceptedBytes)
   }
 
-  /// Ends what a request has reserved, because it gets its response.
+  /// Ends the reservation of memory for a request that gets its response.
   func endReserving(_ request: Request) {
     if request.needsReservation || ByteBudget.isLong(request.bytes) { account.endReserving() }
   }
@@ -86,7 +87,7 @@ final class Session {
   ///
   /// The sink may report events during this call.
   ///
-  /// - Returns: Whether requests may have been held back only because too many bytes waited.
+  /// - Returns: Whether requests may have waited only because of the unsent bytes.
   func perform() -> Bool {
     let wasFull = peer.outputBytes >= Self.outgoingBytesMax
     writtenBytes += peer.outputBytes

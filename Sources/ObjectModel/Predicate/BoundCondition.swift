@@ -1,12 +1,13 @@
 import CordialValues
 
-/// A condition on the rows of tables with known columns, which are named by their indexes.
+/// A condition on rows of tables with known columns, which the condition identifies by their
+/// indexes.
 package struct BoundCondition: Sendable {
-  /// The columns that the tables begin with.
+  /// The first columns of the tables.
   private let columns: [String]
   private let term: Term
 
-  /// A part of a condition; one with a column that the tables do not have is unknown.
+  /// A part of a condition; a part that reads a column outside the tables is `unknown`.
   private indirect enum Term: Sendable {
     case constant(Bool)
     case equal(Int, StorageKey, Bool)
@@ -24,8 +25,8 @@ package struct BoundCondition: Sendable {
   ///
   /// - Parameters:
   ///   - condition: The condition.
-  ///   - columns: The first columns of the tables, with all columns that the condition reads and
-  ///     that the tables have; rows do not decide what reads other columns.
+  ///   - columns: The first columns of the tables. They must include every column of the tables
+  ///     that the condition reads; terms that read other columns are unknown.
   package init(_ condition: RowCondition, to columns: [String]) {
     self.columns = columns
     term = Self.term(condition, columns)
@@ -57,7 +58,7 @@ package struct BoundCondition: Sendable {
 
   /// Returns whether the rows of a table have the condition's columns at the same indexes.
   package func fits(_ table: RowTable) -> Bool {
-    // Arrays that share their elements are compared at once.
+    // Arrays that share their storage are equal without a comparison of their elements.
     table.columns.count == columns.count
       ? table.columns == columns : table.columns.starts(with: columns)
   }
@@ -65,7 +66,8 @@ package struct BoundCondition: Sendable {
   /// Evaluates the condition.
   ///
   /// - Parameter row: A row of a table that the condition fits.
-  /// - Returns: Whether the row fulfils the condition; nil where the row does not decide it.
+  /// - Returns: Whether the row fulfils the condition; nil if the row does not decide the
+  ///   condition.
   package func evaluate(_ row: RowValues) -> Bool? { Self.evaluate(term, row) }
 
   private static func evaluate(_ term: Term, _ row: RowValues) -> Bool? {
@@ -86,7 +88,7 @@ package struct BoundCondition: Sendable {
     }
   }
 
-  /// Evaluates terms until one of them decides: a false one of AND, a true one of OR.
+  /// Evaluates terms until a term decides the result: a false term of AND, or a true term of OR.
   private static func decide(_ terms: [Term], _ row: RowValues, while wanted: Bool) -> Bool? {
     var isKnown = true
     for term in terms {
@@ -122,7 +124,7 @@ package struct BoundCondition: Sendable {
     _ operand: String
   ) -> Bool {
     guard let text else { return sign == .notEqual }
-    // No text contains the empty one, begins with it or ends with it.
+    // By definition, no text contains the empty text, begins with it or ends with it.
     if operand.isEmpty, [.contains, .begins, .ends].contains(sign) { return false }
     return switch sign {
     case .contains: TextSearch.contains(text.utf8.span, operand.utf8.span) {}

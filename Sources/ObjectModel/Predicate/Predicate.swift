@@ -1,6 +1,6 @@
 package import JSON
 
-/// A condition on objects, as a syntax tree; two-valued.
+/// A condition on objects, as a syntax tree; every condition is either true or false.
 package indirect enum Predicate: Sendable, Equatable {
   case constant(Bool)
   case not(Predicate)
@@ -19,9 +19,9 @@ package indirect enum Predicate: Sendable, Equatable {
   }
 }
 
-/// Two expressions and how they are compared.
+/// A comparison of two expressions.
 package struct PredicateComparison: Sendable, Equatable {
-  /// How two expressions are compared.
+  /// The operator of a comparison.
   package enum Operator: String, Sendable {
     case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
     /// Equality with an element of a collection, which contains no missing value.
@@ -33,9 +33,9 @@ package struct PredicateComparison: Sendable, Equatable {
     case matches
   }
 
-  /// How many members of a to-many on the left must satisfy the comparison.
+  /// The quantifier of a comparison over the members of a to-many on the left.
   package enum Modifier: String, Sendable {
-    /// There is no to-many.
+    /// The left side has no to-many.
     case direct
     case any, all, none
   }
@@ -48,7 +48,7 @@ package struct PredicateComparison: Sendable, Equatable {
   /// The offset of the operator in the text, in UTF-16 code units.
   package let offset: Int
   /// The offsets of the comparison in the text, in UTF-8 code units; empty for a part of a longer
-  /// one.
+  /// comparison.
   package let source: Range<Int>
 
   package init(
@@ -70,7 +70,7 @@ package struct PredicateComparison: Sendable, Equatable {
   }
 }
 
-/// How a comparison of texts treats them.
+/// The options of a comparison of texts.
 package struct PredicateOptions: OptionSet, Sendable {
   package let rawValue: Int
 
@@ -97,14 +97,16 @@ package indirect enum PredicateForm: Sendable, Equatable {
   ///
   /// If `of` is empty, the value is computed from a group. Only a count has no path.
   case aggregate(PredicateAggregate, of: [String], variable: String?, path: [String])
-  /// `median:(tasks.priority)`: one value that is computed from any collection, or from what a path
-  /// from each of its elements reaches, as in `SUBQUERY(tasks, $t, …).@sum.priority`.
+  /// `median:(tasks.priority)`: one value that is computed from any collection.
+  ///
+  /// With a path, the value is computed from the values at the path of each element, as in
+  /// `SUBQUERY(tasks, $t, …).@sum.priority`.
   case statistic(PredicateStatistic, PredicateExpression, path: [String] = [])
   /// `SUBQUERY(tasks, $t, …)`: the members of a collection of objects that satisfy a condition.
   case subquery(of: PredicateExpression, name: String, Predicate)
   /// `tasks[FIRST].title`: a path from the result of another expression.
   case path(PredicateExpression, [String])
-  /// `tasks[FIRST]`
+  /// `tasks[FIRST]`: one element of a collection.
   case element(PredicateExpression, PredicateIndex)
   case set(PredicateSetOperation, PredicateExpression, PredicateExpression)
   /// `tasks.@distinctUnionOfObjects.title`: a collection without repeated values.
@@ -112,9 +114,9 @@ package indirect enum PredicateForm: Sendable, Equatable {
   case arithmetic(PredicateArithmetic, PredicateExpression, PredicateExpression)
   case negative(PredicateExpression)
   case function(PredicateFunction, PredicateExpression)
-  /// `CAST(x, 'NSDate')`
+  /// `CAST(x, 'NSDate')`: the value as another type.
   case cast(PredicateExpression, PredicateCast)
-  /// `TERNARY(p, a, b)`
+  /// `TERNARY(p, a, b)`: `a` if the condition `p` is true, else `b`.
   case ternary(Predicate, PredicateExpression, PredicateExpression)
   /// `now()`: the time at which the request is evaluated.
   case now
@@ -222,7 +224,7 @@ package struct PredicateError: Error, Sendable, Equatable {
   package let offset: Int
   /// A description of the text that was expected there.
   package let expected: String
-  /// Whether the text is right and the argument of its placeholder is not.
+  /// Whether the fault is in the argument of a placeholder, and not in the text.
   package let isOfArgument: Bool
 
   package init(offset: Int, expected: String, isOfArgument: Bool = false) {
@@ -231,7 +233,7 @@ package struct PredicateError: Error, Sendable, Equatable {
     self.isOfArgument = isOfArgument
   }
 
-  /// One sentence.
+  /// The message, which is one sentence.
   package var message: String {
     "The predicate cannot be read at \(offset): expected \(expected)"
   }

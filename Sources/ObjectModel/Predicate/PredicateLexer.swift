@@ -26,7 +26,7 @@ struct PredicateLexer {
     let offset: Int
   }
 
-  /// What a placeholder accepts.
+  /// The kind of argument that a placeholder accepts.
   enum Placeholder {
     /// `%@`: any value.
     case value
@@ -36,7 +36,7 @@ struct PredicateLexer {
     case integer
     /// `%f` and other conversions of numbers.
     case number
-    /// `%s`
+    /// `%s`: a string.
     case string
   }
 
@@ -111,7 +111,7 @@ struct PredicateLexer {
     return String(decoding: bytes[start..<offset], as: UTF8.self)
   }
 
-  /// Reads a placeholder; the lengths of C's types, as in `%lld`, say nothing about the argument.
+  /// Reads a placeholder, and ignores the lengths of C's types, as in `%lld`.
   private mutating func placeholder() throws(PredicateError) -> Token.Form {
     var end = offset + 1
     while end < bytes.count, "hlqztj".utf8.contains(bytes[end]) { end += 1 }

@@ -1,8 +1,8 @@
 import JSON
 
-/// Functions, casts and subqueries.
+/// The parsing of functions, casts and subqueries.
 extension PredicateParser {
-  /// The functions of two values that are operators too, by their names in NSExpression.
+  /// The operators that NSExpression also has as functions of two values, by the function's name.
   private static let operators: [String: PredicateArithmetic] = [
     "add:to:": .add, "from:subtract:": .subtract, "multiply:by:": .multiply,
     "divide:by:": .divide, "modulus:by:": .remainder, "raise:toPower:": .power,
@@ -10,13 +10,13 @@ extension PredicateParser {
     "leftshift:by:": .shiftLeft, "rightshift:by:": .shiftRight,
   ]
 
-  /// Every function, for messages.
+  /// The names of all functions, for messages.
   private static let functions: [String] =
     (PredicateFunction.allCases.map { $0.rawValue + ":" }
     + PredicateStatistic.allCases.map { $0.rawValue + ":" } + operators.keys
     + ["random:", "noindex:", "castObject:toType:", "objectFrom:withIndex:"]).sorted()
 
-  /// Parses a function of which the first word and its colon are consumed.
+  /// Parses a function whose first word and colon are already consumed.
   mutating func function(_ word: String) throws(PredicateError) -> PredicateForm {
     let start = token
     var name = word + ":"

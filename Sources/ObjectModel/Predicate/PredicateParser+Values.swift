@@ -1,8 +1,8 @@
 import JSON
 
-/// Constants, key paths and aggregates.
+/// The parsing of constants, key paths and aggregates.
 extension PredicateParser {
-  /// Parses a value that does not begin with a sign or a parenthesis, with the path after it.
+  /// Parses a value that does not begin with a sign or a parenthesis, and the path after the value.
   mutating func value() throws(PredicateError) -> PredicateExpression {
     let start = token
     let offset = lexer.utf16Offset(start.offset)
@@ -193,7 +193,7 @@ extension PredicateParser {
         guard case .keyPath(let names, _) = expression.form, !names.isEmpty else {
           throw unexpected("the name of a property, or @ and an aggregate")
         }
-        // An index into a list inside a json attribute.
+        // The index refers to a list inside a json attribute.
         try advance()
         expression = expression.appending([String(index)])
       case .placeholder(.keyPath):
@@ -203,7 +203,7 @@ extension PredicateParser {
         try self.count()
         try advance()
         expression = PredicateExpression(form: .distinct(expression), offset: expression.offset)
-      // One value has no path.
+      // An aggregate is a single value, which has no path.
       case .aggregate(let name): return try aggregate(name, of: expression)
       default: throw unexpected("the name of a property, or @ and an aggregate")
       }
@@ -255,7 +255,7 @@ extension PredicateParser {
     return element
   }
 
-  /// The path to a member's values: the names after an aggregate.
+  /// Parses the path to a member's values, which consists of the names after an aggregate.
   private mutating func memberPath() throws(PredicateError) -> [String] {
     var path: [String] = []
     while try take(".") {
@@ -268,7 +268,7 @@ extension PredicateParser {
     return path.map { $0.uppercased() } == ["SELF"] ? [] : path
   }
 
-  /// Parses an aggregate after its expression, or after nothing for the aggregate of a group.
+  /// Parses an aggregate after its expression, which is empty for an aggregate of a group.
   private mutating func aggregate(
     _ name: String,
     of expression: PredicateExpression

@@ -2,8 +2,8 @@ import JSON
 
 /// A parser of the NSPredicate format language.
 ///
-/// One recursive descent parses conditions and expressions. Only the text after an opening
-/// parenthesis shows which of the two the parenthesis begins.
+/// One recursive descent parses both conditions and expressions, because only the text after an
+/// opening parenthesis shows which of them the parenthesis begins.
 package struct PredicateParser {
   /// The maximum length of a predicate, in UTF-8 bytes.
   package static let textBytesMax = 1 << 20
@@ -213,7 +213,7 @@ package struct PredicateParser {
     let right = try side()
     try check(right, of: comparison)
     if comparison == .in, modifier == .direct, case .constant(.string) = right.form {
-      // A string that is in another string, as in Swift and in NSPredicate.
+      // A string on the right makes IN a search for a substring, as in Swift and in NSPredicate.
       return .condition(
         .comparison(
           PredicateComparison(
@@ -312,7 +312,8 @@ package struct PredicateParser {
 
   // MARK: Arithmetic
 
-  /// Parses an expression: operations on sets bind the least, then C's operators in C's order.
+  /// Parses an expression: set operations have the lowest precedence, then C's operators in C's
+  /// order.
   private mutating func sum() throws(PredicateError) -> Node {
     var left = try operation(0)
     var sets = 0
@@ -334,7 +335,7 @@ package struct PredicateParser {
     return PredicateSetOperation(rawValue: word.uppercased())
   }
 
-  /// The operators of each level, those that bind the least first; the last level is `power`.
+  /// The operators of each level, the lowest precedence first; `power` is the last level.
   private static let levels: [[PredicateArithmetic]] = [
     [.bitOr], [.bitXor], [.bitAnd], [.shiftLeft, .shiftRight], [.add, .subtract],
     [.multiply, .divide],

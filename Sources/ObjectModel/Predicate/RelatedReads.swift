@@ -1,4 +1,4 @@
-/// What a fetch reads of other objects than those of its result, and how it reaches them.
+/// The properties that a fetch reads of objects outside its result, and the paths to these objects.
 package struct RelatedReads: Sendable, Equatable {
   /// A relationship of an entity.
   package struct Step: Sendable, Hashable {
@@ -12,19 +12,19 @@ package struct RelatedReads: Sendable, Equatable {
     }
   }
 
-  /// What the values decide.
+  /// The purpose for which values are read.
   package enum Role: Sendable, Hashable {
-    /// Only values of the result's rows.
+    /// The values appear only in the result's rows.
     case values
-    /// Which objects match.
+    /// The values decide which objects match.
     case condition
-    /// The order of the objects, and their sections.
+    /// The values decide the order of the objects, and their sections.
     case order
   }
 
-  /// Objects that the same relationships reach, and what they are read for.
+  /// The path to some objects, and the purpose for which they are read.
   package struct Path: Sendable, Hashable {
-    /// The relationships from the result's objects to those that are read; at least one.
+    /// The relationships from the result's objects to the objects that are read; at least one.
     package let steps: [Step]
     package let role: Role
 
@@ -38,7 +38,7 @@ package struct RelatedReads: Sendable, Equatable {
   package private(set) var paths: [Path: [Int: Set<String>]] = [:]
   /// The properties that are read of objects that no path reaches, by entity number.
   package private(set) var elsewhere: [Int: Set<String>] = [:]
-  /// The entities of objects that the result includes beside its rows.
+  /// The entities of objects that the result includes in addition to its rows.
   package var included: Set<Int> = []
 
   package init() {}
@@ -46,9 +46,9 @@ package struct RelatedReads: Sendable, Equatable {
   /// Adds properties of an entity.
   ///
   /// - Parameters:
-  ///   - properties: The names; none where only the existence of the objects matters.
+  ///   - properties: The names; empty if only the existence of the objects matters.
   ///   - entity: The number of the entity.
-  ///   - path: The path to the objects; nil where no path reaches them.
+  ///   - path: The path to the objects; nil if no path reaches them.
   package mutating func insert(_ properties: Set<String>, of entity: Int, at path: Path?) {
     if let path {
       paths[path, default: [:]][entity, default: []].formUnion(properties)
@@ -57,7 +57,7 @@ package struct RelatedReads: Sendable, Equatable {
     }
   }
 
-  /// Returns the same reads with other entity numbers for each one, as those of a family.
+  /// Returns the same reads with each entity number replaced by several, such as those of a family.
   package func mapEntities(_ numbers: (Int) -> [Int]) -> RelatedReads {
     var mapped = RelatedReads()
     mapped.included = included

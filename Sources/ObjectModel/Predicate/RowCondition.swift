@@ -2,8 +2,8 @@ package import CordialValues
 
 /// A condition on the columns of one row, evaluated in memory exactly as SQLite evaluates it.
 ///
-/// It has two truth values, as predicates do: a comparison with a missing value is false, except
-/// for `IS` and `IS NOT`.
+/// Like a predicate, the condition has two truth values: a comparison with a missing value is
+/// false, except for `IS` and `IS NOT`.
 package indirect enum RowCondition: Sendable {
   /// A comparison without a collation.
   package enum Operator: Sendable {
@@ -60,21 +60,21 @@ package indirect enum RowCondition: Sendable {
     if case .unknown = self { true } else { false }
   }
 
-  /// What a matching row has, for finding the conditions that a row may fulfil.
+  /// A property of every matching row, by which the conditions that a row may fulfil are found.
   package enum Selection: Sendable {
-    /// One of the given values in at least one of the columns.
+    /// The row has one of the given values in at least one of the columns.
     case values([String: Set<StorageKey>])
-    /// A value in at least one of the ranges.
+    /// The row has a value in at least one of the ranges.
     case ranges([ColumnRange])
   }
 
-  /// What follows from the condition for a matching row; nil for nothing.
+  /// The property that the condition implies for every matching row; nil if there is none.
   package var selection: Selection? {
     selectors.map { .values($0) } ?? ranges.map { .ranges($0) }
   }
 
-  /// The columns of which a matching row has one of the given values in at least one; nil where no
-  /// such values follow from the condition.
+  /// Values by column: a matching row has one of these values in at least one column; nil if the
+  /// condition implies no such values.
   package var selectors: [String: Set<StorageKey>]? {
     switch self {
     case .comparison(let column, .equal, let value): return [column: [StorageKey(value)]]
@@ -97,14 +97,14 @@ package indirect enum RowCondition: Sendable {
   /// The maximum number of ranges of a condition.
   private static let rangesMax = 64
 
-  /// The ranges of columns, of which a matching row has a value in at least one; nil where no such
-  /// ranges follow from the condition.
+  /// Ranges of columns: a matching row has a value in at least one of them; nil if the condition
+  /// implies no such ranges.
   package var ranges: [ColumnRange]? {
     switch self {
     case .comparison(let column, let sign, let operand):
       switch sign {
       case .notEqual: return nil
-      // Only a missing value equals null, and no range has it.
+      // Only a missing value equals null, and no range contains a missing value.
       case .equal:
         return operand == .null ? nil : [ColumnRange(column: column, low: operand, high: operand)]
       case .less, .lessOrEqual: return [ColumnRange(column: column, high: operand)]
@@ -126,9 +126,9 @@ package indirect enum RowCondition: Sendable {
     }
   }
 
-  /// Returns the ranges of one of several terms that all hold, the narrowest where that is known.
+  /// Returns the ranges of one of several terms that all hold, if possible ranges with both bounds.
   ///
-  /// Bounds of one column in different terms become one range.
+  /// Terms with a single range of the same column are intersected first.
   private static func intersection(_ terms: [[ColumnRange]]) -> [ColumnRange]? {
     var single: [ColumnRange] = []
     for case let ranges in terms where ranges.count == 1 {
@@ -146,7 +146,8 @@ package indirect enum RowCondition: Sendable {
   /// Evaluates the condition.
   ///
   /// - Parameter row: The row.
-  /// - Returns: Whether the row fulfils the condition; nil where the row does not decide it.
+  /// - Returns: Whether the row fulfils the condition; nil if the row does not decide the
+  ///   condition.
   package func evaluate(_ row: RowValues) -> Bool? {
     BoundCondition(self, to: row.table.columns).evaluate(row)
   }

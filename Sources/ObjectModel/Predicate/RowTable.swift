@@ -2,7 +2,7 @@ package import CordialValues
 
 /// Rows of one entity with the columns that conditions read.
 ///
-/// Many conditions are evaluated on each row, so that a text is folded once for all of them.
+/// The table folds a text only once for all conditions that are evaluated on its row.
 package final class RowTable {
   /// The names of the columns, in the order of the values of a row.
   package let columns: [String]
@@ -12,7 +12,7 @@ package final class RowTable {
   package private(set) var longestText = 0
   private var folded: [FoldedColumn] = []
 
-  /// The texts of one column after one folding, as far as conditions have read them.
+  /// The texts of one column after folding; a text is folded when a condition first reads it.
   private struct FoldedColumn {
     let column: Int
     let flags: Int32
@@ -86,7 +86,7 @@ package struct RowValues {
     self = RowTable(columns: sorted.map(\.key)).append(sorted.map(\.value))
   }
 
-  /// The value of a column; null where the table does not have the column.
+  /// The value of a column; null if the table does not have the column.
   package subscript(column: String) -> AttributeValue {
     table.columns.firstIndex(of: column).map { self[$0] } ?? .null
   }
@@ -96,7 +96,7 @@ package struct RowValues {
     column < 0 ? .null : table.value(index, column)
   }
 
-  /// Whether another value is the same row of the same table.
+  /// Returns whether another value is the same row of the same table.
   package func isSame(as other: RowValues) -> Bool {
     table === other.table && index == other.index
   }

@@ -9,8 +9,8 @@ package enum TextSearch {
   ///
   /// - Parameters:
   ///   - text: The text.
-  ///   - part: The text that is searched for; no text contains the empty one.
-  ///   - check: Called between the pieces of a long text; it throws where the work has to end.
+  ///   - part: The text to search for; no text contains the empty text.
+  ///   - check: Called between the pieces of a long text; throws if the work must end.
   /// - Returns: Whether the text contains the part.
   /// - Throws: The error of the check.
   /// - Complexity: Linear in both lengths.
@@ -20,7 +20,8 @@ package enum TextSearch {
     _ check: () throws -> Void
   ) rethrows -> Bool {
     guard !part.isEmpty else { return false }
-    // Pieces overlap, and each is longer than the part, so that the whole stays linear.
+    // Pieces overlap by less than the part, and are at least four times as long, so that the search
+    // stays linear.
     let piece = max(pieceBytes, 4 * part.count)
     var start = 0
     while text.count - start >= part.count {

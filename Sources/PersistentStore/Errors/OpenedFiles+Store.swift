@@ -1,7 +1,7 @@
 import SQLite
 
 extension OpenedFiles {
-  /// Fails where a file was removed or replaced, because the changes of the open one would be lost.
+  /// Checks that no file was removed or replaced, because changes to the open file would be lost.
   ///
   /// - Throws: `StoreError` with the code `storeCorrupt`.
   func check() throws(StoreError) {

@@ -2,7 +2,7 @@ package import JSON
 
 /// One reason why a save was refused.
 package struct SaveProblem: Sendable, Equatable {
-  /// The code of the response if all of its problems have this code.
+  /// The error code, which is also the code of the response if all problems have it.
   package let code: StoreError.Code
   /// The rule that is violated, as the protocol names it.
   package let rule: String
@@ -12,7 +12,7 @@ package struct SaveProblem: Sendable, Equatable {
   /// A sentence for a person.
   package let message: String
   package let hint: StoreHint?
-  /// The members of its code, as the protocol lists them.
+  /// The error data for the code, as the protocol lists it.
   package let details: [JSONMember]
 
   init(
@@ -43,8 +43,7 @@ package struct SaveProblem: Sendable, Equatable {
     SaveProblem(.validationFailed, rule, id, property, message)
   }
 
-  /// Returns the problem of a position that an ordered to-many with `count` other members does not
-  /// have.
+  /// Returns the problem of a position outside an ordered to-many with `count` other members.
   static func invalidPosition(
     _ position: Int,
     of count: Int,
@@ -54,7 +53,7 @@ package struct SaveProblem: Sendable, Equatable {
     .invalid(id, property, "place", "\(property) has the positions 0 to \(count), not \(position)")
   }
 
-  /// Returns whether a problem reports the same violated set of the same object.
+  /// Returns whether two problems report that the same object violates the same unique set.
   func isSameViolation(as other: SaveProblem) -> Bool {
     code == .uniquenessViolation && other.code == code && id == other.id
       && details.first { $0.name == "properties" }
@@ -96,7 +95,8 @@ package struct ProblemList {
     problems.append(problem)
   }
 
-  /// The problems that do not depend on the state after the save, which a conflict leaves unknown.
+  /// The problems of the request alone, which do not depend on the state that a conflict leaves
+  /// unknown.
   var ofTheRequest: [SaveProblem] {
     problems.filter {
       [.unknownEntity, .unknownProperty, .objectNotFound, .invalidIdentifier].contains($0.code)

@@ -13,7 +13,7 @@ package struct StoreError: Error, Sendable {
     case deleteDenied, historyExpired, limitExceeded
     /// The time limit of the request has passed.
     case timedOut
-    /// The client does not want the result any more.
+    /// The client cancelled the request or closed the connection.
     case cancelled
     case storeBusy, storeFull, storeCorrupt, storeReadOnly
     /// A request that is well-formed and has no meaning, such as a sort key that is not a property.
@@ -22,7 +22,7 @@ package struct StoreError: Error, Sendable {
     case cannotOpen
     /// The service is stopping.
     case closed
-    /// A fault for which the store has no other name.
+    /// A fault that no other code describes.
     case internalError
   }
 
@@ -98,7 +98,8 @@ extension StoreError {
         hint: "See what `cordial doctor` finds, and restore a backup"
       )
     case .constraint where [.constraintNotNull, .constraintCheck].contains(error.extendedCode):
-      // Values are checked before they are bound, and counts are never null.
+      // Cordial checks values before it binds them, and never stores a null count. Only a changed
+      // table or trigger can therefore violate these constraints.
       self.init(
         .storeCorrupt,
         "The store's file is damaged: a column or a trigger is not that of the model (\(message))",
@@ -131,8 +132,11 @@ extension StoreError {
     }
   }
 
-  /// The beginnings of SQLite's messages about a file that lacks what the model has, or whose log
-  /// has no JSON: statements have no other names, and their arguments are bound.
+  /// The beginnings of SQLite's messages about a damaged file: a table or column of the model is
+  /// missing, or the log has no valid JSON.
+  ///
+  /// Requests cannot cause these messages, because statements use only names of the model and bind
+  /// their arguments.
   private static let damageMessages = [
     "no such table", "no such column", "malformed JSON", "unsupported file format",
   ]
@@ -188,7 +192,7 @@ extension StoreError {
     )
   }
 
-  /// Returns a text that a client sent, short enough to be sent back.
+  /// Returns a client's text, shortened for use in a response.
   static func short(_ text: String) -> String {
     text.utf8.count <= 200 ? text : text.excerpt + "…"
   }
@@ -218,7 +222,7 @@ extension StoreError {
   /// - Parameters:
   ///   - limit: The name of the limit, without `Max`.
   ///   - max: The limit.
-  ///   - what: What is limited, as `objects`.
+  ///   - what: The limited items, such as `objects`.
   ///   - hint: What the client may do.
   /// - Returns: The error.
   static func tooMany(
@@ -235,7 +239,7 @@ extension StoreError {
     )
   }
 
-  /// Returns the error of a path to include that names no relationship of an entity.
+  /// Returns the error of an `include` path that names no relationship of an entity.
   package static func noRelationship(
     _ name: String,
     of entity: EntityDescription,
@@ -279,10 +283,11 @@ extension StoreError {
     )
   }
 
-  /// Returns the error of a path that ends at a composite, or leaves it with a name that no member
-  /// has; nil for other paths.
+  /// Returns the error of a path that ends at a composite, or continues with an unknown member of
+  /// the composite; nil for other paths.
   private static func unknownMember(_ sent: String, of entity: EntityDescription) -> StoreError? {
-    // A client may send a name of millions of dots, so that its prefixes are not looked up.
+    // A client may send a name with millions of dots, so the search compares composites and never
+    // looks up each prefix of the name.
     let candidates = entity.composites.filter { composite in
       sent.utf8.starts(with: composite.name.utf8)
         && [nil, UInt8(ascii: ".")].contains(sent.utf8.dropFirst(composite.name.utf8.count).first)

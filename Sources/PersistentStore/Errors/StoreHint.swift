@@ -1,7 +1,7 @@
 /// Advice for the user about an error of the store.
 ///
-/// Advice that depends on how the user reaches the store is a case of its own. The module that the
-/// user talks to puts it into words.
+/// Advice that depends on the user interface has its own case. The module of the user interface
+/// puts the case into words.
 package enum StoreHint: Sendable, Hashable {
   case text(String)
   /// Create a store at the path.

@@ -1,30 +1,31 @@
 import CordialValues
 import ObjectModel
 
-/// A collection as the parts of a query, whose values may depend on the queries around it.
+/// A collection, as the parts of a subquery that may refer to the enclosing queries.
 struct CollectionQuery {
   /// The value of a row.
   var value: SQLFragment
   let side: ComparedSide
-  /// The object of a row, which counts once however it is reached; nil where no row repeats one.
+  /// The object of a row, which is an element once even if several rows reach it; nil if no object
+  /// repeats.
   var object: SQLFragment?
   /// The tables and their joins, in the form of FROM.
   var from: String
-  /// Values that the tables bind, before those of the conditions.
+  /// The values that the tables bind, before the values of the conditions.
   var fromValues: [AttributeValue] = []
-  /// The entries that the tables need on the stack of SQLite's parser.
+  /// The number of entries that the tables need on the stack of SQLite's parser.
   var fromDepth = 0
-  /// The queries that an operation on sets joins; nil for another collection.
+  /// The compound query of an operation on sets; nil for any other collection.
   var compound: SQLFragment?
   var conditions: [SQLFragment]
-  /// The order of the elements, as columns that ascend; empty where only the values have an order.
+  /// The columns of the ascending order of the elements; empty if only the values have an order.
   var order: [String]
   var isDistinct = false
 
-  /// The query of one column, `v`, with a row where a path meets nil.
+  /// The query of one column, `v`, including a null row for a path that meets nil.
   var rows: SQLFragment { rows(by: [], isDescending: false) }
 
-  /// The query of one column, `v`, without a row where a path meets nil instead of an object.
+  /// The query of one column, `v`, without the rows of paths that meet nil instead of an object.
   var members: SQLFragment { rows(by: [], isDescending: false, skipsNil: true) }
 
   /// The query of one column, `v`, in the order of the elements.
@@ -58,7 +59,7 @@ struct CollectionQuery {
     )
   }
 
-  /// The entries that a query inside a query needs on the stack of SQLite's parser.
+  /// The number of entries that a nested query needs on the stack of SQLite's parser.
   static let depth = 10
 
   private var condition: String {
@@ -93,7 +94,7 @@ struct CollectionQuery {
         "SELECT \(word)v FROM (SELECT DISTINCT \(columns)\(end))"
         + (skipsNil ? " WHERE o IS NOT NULL" : "")
     } else {
-      // An object is where it is reached first, and nil is no element.
+      // An object has the position at which a row reaches it first, and nil is not an element.
       let keys = keys.map { $0 == "v" ? value.sql : $0 }.joined(separator: ", ")
       sql =
         "SELECT \(word)v FROM (SELECT \(columns), row_number() OVER (ORDER BY \(keys)) AS n"

@@ -8,7 +8,7 @@ import StoreLayout
 enum ComputedAttributes {
   private static let name = "cordial_computed"
 
-  /// The error of a function that returns a value of another type.
+  /// The error of a program's function that returns a value of the wrong type.
   private struct WrongValue: Error, CustomStringConvertible {
     let description: String
   }
@@ -76,9 +76,9 @@ enum ComputedAttributes {
   ///
   /// - Parameters:
   ///   - computed: The attribute.
-  ///   - entity: The entity that declares it.
+  ///   - entity: The entity that declares the attribute.
   ///   - column: Returns SQL for a column of the object.
-  /// - Returns: The call; null where there is no object.
+  /// - Returns: The SQL of the call, which gives null if there is no object.
   static func call(
     _ computed: ComputedAttribute,
     of entity: EntityDescription,
@@ -89,12 +89,12 @@ enum ComputedAttributes {
       let value = LogTriggers.json(column(attribute.name), attribute.type.codec.storage)
       return "\(SQLNames.literal(head)) || \(value)"
     }
-    // SQLite limits the depth of an expression, which a chain deepens with each part.
+    // SQLite limits the depth of an expression, and each part of a chain adds a level.
     let chunks = stride(from: 0, to: pieces.count, by: 32).map { start in
       "(\(pieces[start..<min(start + 32, pieces.count)].joined(separator: " || ")))"
     }
     let object = (["'{'"] + chunks + ["'}'"]).joined(separator: " || ")
-    // Behind a to-one that is null there is no object.
+    // A path through a to-one that is null reaches no object.
     return "CASE WHEN \(column(SQLNames.object)) IS NOT NULL THEN "
       + "\(name)(\(SQLNames.literal(entity.name)), "
       + "\(SQLNames.literal(computed.attribute.name)), \(object)) END"

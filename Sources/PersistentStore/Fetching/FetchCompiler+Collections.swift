@@ -9,7 +9,7 @@ import StoreLayout
 extension FetchCompiler {
   /// The maximum number of elements of a list that is a collection.
   ///
-  /// SQLite joins at most 500 queries in one.
+  /// SQLite combines at most 500 queries in one compound query.
   private static let elementsMax = 400
 
   /// Returns whether an expression is a collection, rather than one value.
@@ -24,18 +24,19 @@ extension FetchCompiler {
     }
   }
 
-  /// Returns whether a path from an element of a collection has one value, in JSON or not.
+  /// Returns whether a path from an element of a collection has a single value; a path into JSON
+  /// counts as a single value.
   func isValue(_ names: [String], from base: PredicateExpression) -> Bool {
     !isCollection(base) && !(base.form.isElement && crossesToMany(names, from: base))
   }
 
-  /// Returns whether a path from an element ends in a json attribute, which may have a list there.
+  /// Returns whether a path from an element reads a json attribute, whose value may be a list.
   private func isInJSON(_ names: [String], from base: PredicateExpression) -> Bool {
     guard base.form.isElement, let entity = elementEntity(of: base) else { return false }
     return isInJSON(names, from: entity)
   }
 
-  /// Returns whether a key path ends in a json attribute, which may have a list there.
+  /// Returns whether a key path reads a json attribute, whose value may be a list.
   private func isInJSON(_ expression: PredicateExpression) -> Bool {
     guard case .keyPath(let names, let variable) = expression.form else { return false }
     return isInJSON(names, from: scope(at: scope(of: variable)).entity)
@@ -79,9 +80,9 @@ extension FetchCompiler {
   /// - Parameters:
   ///   - expression: The collection.
   ///   - path: The path from each element to its value.
-  ///   - own: The number of names at the end of the path that belong to each element, so that an
-  ///     object which several elements reach by them counts several times.
-  ///   - expected: How constants are decoded.
+  ///   - own: The count of names at the end of the path that belong to each element. An object that
+  ///     several elements reach by these names counts several times.
+  ///   - expected: The side that determines how constants are decoded.
   /// - Returns: The query.
   /// - Throws: `predicateInvalid` for an expression that is no collection.
   mutating func collection(
@@ -101,7 +102,7 @@ extension FetchCompiler {
         return try members(of: head, variable, rest.names, offset, own: own)
       }
       guard isInJSON(whole), groupedPaths == nil else { break }
-      // The path may add a join, which the list's column needs.
+      // `resolve` may add a join that the list's column needs.
       let end = try resolve(names + path, from: variable)
       return try jsonList(end)
     case .path(let base, let names):
@@ -139,7 +140,7 @@ extension FetchCompiler {
     )
   }
 
-  /// Compiles the members of a to-many, or what a path from them reaches.
+  /// Compiles the members of a to-many, or the values at the end of a path from the members.
   private mutating func members(
     of head: [String],
     _ variable: String?,
@@ -180,7 +181,7 @@ extension FetchCompiler {
     return query
   }
 
-  /// Compiles a path from the object of a scope: to its value, or over further to-manys.
+  /// Compiles a path from the object of a scope, to a value or through further to-manys.
   private mutating func continuation(
     _ path: [String],
     of member: String,
@@ -211,7 +212,8 @@ extension FetchCompiler {
     return query
   }
 
-  /// Compiles objects of an entity whose numbers a query returns, or what a path from them reaches.
+  /// Compiles the objects of an entity whose numbers a query returns, or the values at the end of a
+  /// path from these objects.
   private mutating func objects(
     of entity: EntityDescription,
     _ sign: String,
@@ -303,7 +305,7 @@ extension FetchCompiler {
       right = try collection(second, as: left.side)
     }
     try check(right.side, against: left.side, second.offset)
-    // SQLite tells a decimal, which is a text, from an equal number.
+    // SQLite distinguishes a decimal, which is stored as a text, from an equal number.
     let sides = (left.side, right.side)
     let areNumbers = [left.side, right.side].allSatisfy {
       $0.type?.isNumber == true || $0.type == .decimal
@@ -317,7 +319,7 @@ extension FetchCompiler {
       case .intersect: "INTERSECT"
       case .minus: "EXCEPT"
       }
-    // SQLite joins queries from the left, so that a chain needs no nesting.
+    // SQLite combines queries from left to right, so that a chain needs no nesting.
     let (one, other) = (left.compound ?? Self.selection(left), Self.selection(right))
     let joined = SQLFragment(
       "\(one.sql) \(word) \(other.sql)",
@@ -384,7 +386,7 @@ extension FetchCompiler {
     if others.side.isConstant {
       others.side = expected
     } else {
-      // The values may be compared with numbers of another type.
+      // The other side of the comparison may be a number of another type.
       others.isMixed = true
       if !expected.isConstant { others.side = Self.common(others.side, expected) }
     }
@@ -394,7 +396,7 @@ extension FetchCompiler {
       return try known.isConstant ? typed(element) : self.value(element, among: others)
     }
     let sides = zip(elements, operands).compactMap { element, operand -> ComparedSide? in
-      // A number with a fraction is no value of the integers beside it.
+      // Beside integers, a number with a fraction keeps its own type.
       if case .constant(.number) = element.form, known.type?.isInteger == true {
         return .value(.double, name: nil)
       }
@@ -415,7 +417,7 @@ extension FetchCompiler {
     )
   }
 
-  /// Returns the kind of values that are of one kind or of another.
+  /// Returns the common kind of values of two kinds.
   static func common(_ first: ComparedSide, _ second: ComparedSide) -> ComparedSide {
     guard let one = first.type, let other = second.type, one != other else {
       return first.isConstant ? second : first
@@ -427,7 +429,7 @@ extension FetchCompiler {
 
   // MARK: Elements
 
-  /// Compiles an element of a collection, or a value that a path from it reaches.
+  /// Compiles an element of a collection, or the value at the end of a path from the element.
   mutating func element(
     _ index: PredicateIndex,
     of expression: PredicateExpression,
@@ -444,7 +446,8 @@ extension FetchCompiler {
       guard let position else { return (SQLFragment("NULL"), .constant) }
       return try value(elements[position], as: expected)
     }
-    // The path belongs to the element, which is chosen among all objects of the collection.
+    // The index selects among the objects of the collection, even if their paths end at equal
+    // values.
     let query = try collection(expression, path: path, own: path.count, as: expected)
     let element = query.element(index)
     return (

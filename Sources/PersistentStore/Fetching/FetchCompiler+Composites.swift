@@ -1,10 +1,10 @@
 import JSON
 import ObjectModel
 
-/// Composites as a whole, which stand for their members.
+/// Whole composites in a request, which the compiler replaces with their members.
 extension FetchCompiler {
-  /// Returns the composite at the end of a path over to-ones, with the entity that has it; nil for
-  /// any other path.
+  /// Returns the composite at the end of a path over to-ones, and the entity that has the
+  /// composite; nil for any other path.
   func composite(
     at names: [String],
     from start: EntityDescription
@@ -16,8 +16,8 @@ extension FetchCompiler {
     return owner.composite(named: rest).map { ($0, owner) }
   }
 
-  /// Returns the condition on the members of a composite that is compared with null; nil for any
-  /// other comparison.
+  /// Returns the condition on a composite's members if a comparison compares the composite with
+  /// null; nil for any other comparison.
   func nullMembers(_ comparison: PredicateComparison) -> Predicate? {
     let isSwapped = comparison.left.form == .constant(.null)
     let (left, right) =
@@ -35,7 +35,7 @@ extension FetchCompiler {
         form: .keyPath(names + member.split(separator: ".").map(String.init), variable: variable),
         offset: left.offset
       )
-      // Without the options, which are for texts.
+      // The options apply to texts only, so that the comparison with null omits them.
       return Predicate.comparison(
         PredicateComparison(
           left: path,

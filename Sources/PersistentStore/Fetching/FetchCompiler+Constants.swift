@@ -46,7 +46,7 @@ extension FetchCompiler {
     }
   }
 
-  /// Compiles a wrapped ID to the number of its object.
+  /// Compiles a wrapped ID to the number of the object.
   private func identifier(
     _ value: JSONValue,
     of entity: EntityDescription,

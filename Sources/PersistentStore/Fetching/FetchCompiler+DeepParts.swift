@@ -4,21 +4,22 @@ import ObjectModel
 struct DeepParts {
   /// The parts with the names of their tables; nil outside a condition that is compiled in parts.
   fileprivate var found: [(name: String, fragment: SQLFragment)]?
-  /// The number of parts of the whole request so far.
+  /// The count of parts in the whole request so far.
   fileprivate var count = 0
   /// Whether the conditions are compiled in parts.
   fileprivate var areNeeded = false
 }
 
-/// Conditions that are too deep for SQLite's parser as they are written.
+/// Conditions that are too deep for SQLite's parser in their original form.
 ///
-/// The parser has a stack of 100 entries. Each level of nested parentheses uses up to six of them.
-/// A deep part is therefore read first, as a common table expression of one value, and the rest
-/// reads that value: `(WITH cordial_d1(v) AS (SELECT part) SELECT rest)`.
+/// The parser has a stack of 100 entries. Each level of nested parentheses uses up to six entries.
+/// A deep part therefore becomes a common table expression with one value. The rest of the
+/// condition reads that value: `(WITH cordial_d1(v) AS (SELECT part) SELECT rest)`.
 extension FetchCompiler {
-  /// The maximum number of entries of a condition on the stack of SQLite's parser, which has 100.
+  /// The maximum number of entries that a condition needs on the stack of SQLite's parser, which
+  /// has 100.
   static let stackMax = 90
-  /// The number of entries from which a part is read first.
+  /// The number of entries above which a fragment becomes a part.
   private static let partMax = 30
 
   /// The error for a condition that is too deep.
@@ -26,11 +27,11 @@ extension FetchCompiler {
     tooMany("predicateDepth", stackMax, "entries on the stack of SQLite's parser")
   }
 
-  /// Compiles a condition as it is written, and one that is too deep in parts.
+  /// Compiles a condition in its original form, or in parts if that form is too deep.
   ///
   /// - Parameter body: Compiles the condition, and may be called twice.
   /// - Returns: The condition.
-  /// - Throws: The errors of the body; `limitExceeded` when the parts are too deep too.
+  /// - Throws: The errors of the body; `limitExceeded` when even the parts are too deep.
   mutating func inParts(
     _ body: (inout FetchCompiler) throws(StoreError) -> SQLFragment
   ) throws(StoreError) -> SQLFragment {
@@ -39,10 +40,10 @@ extension FetchCompiler {
         let whole = try body(&self)
         if whole.depth <= Self.stackMax { return whole }
       } catch {
-        // It is compiled again below.
+        // The code below compiles the condition again, in parts.
         guard error.isTooDeep else { throw error }
       }
-      // A value of a group must stay where its rows are.
+      // A common table expression cannot read the rows of a group.
       guard groupedPaths == nil else { throw Self.tooDeep }
       parts.areNeeded = true
       defer { parts.areNeeded = false }
@@ -51,7 +52,7 @@ extension FetchCompiler {
     return try parts.found == nil ? inOwnParts(body) : asPart(body(&self))
   }
 
-  /// Compiles a subquery, whose rows the parts of the enclosing condition cannot read.
+  /// Compiles a subquery; parts of the enclosing condition cannot read the subquery's rows.
   mutating func withoutParts<Result>(
     _ body: (inout FetchCompiler) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -78,9 +79,10 @@ extension FetchCompiler {
     return whole
   }
 
-  /// Returns a reference to a deep value, which becomes a part; otherwise the value.
+  /// Turns a deep value into a part and returns a reference to it; returns any other value
+  /// unchanged.
   ///
-  /// SQLite takes no collation from the column of a part.
+  /// SQLite does not apply the collation of a part's column, so that the reference repeats it.
   mutating func asPart(_ value: Value) -> Value {
     var part = asPart(value.fragment)
     guard part.sql != value.fragment.sql else { return value }
@@ -89,8 +91,8 @@ extension FetchCompiler {
     return (part, value.side)
   }
 
-  /// Returns a reference to a deep fragment, which becomes a part; outside a condition that is
-  /// compiled in parts, the fragment.
+  /// Turns a deep fragment into a part and returns a reference to it; returns any other fragment
+  /// unchanged, and every fragment outside a condition that is compiled in parts.
   mutating func asPart(_ fragment: SQLFragment) -> SQLFragment {
     guard fragment.depth > Self.partMax, parts.found != nil else { return fragment }
     parts.count += 1

@@ -118,13 +118,13 @@ extension FetchCompiler {
     }
   }
 
-  /// Returns the collation by which decimals, which are stored as texts, compare as numbers.
+  /// Returns the collation that compares decimals as numbers, because decimals are stored as texts.
   static func collation(_ type: AttributeType?) -> String {
     type == .decimal ? " COLLATE cordial_decimal" : ""
   }
 
-  /// Returns a value inside a json attribute: in SQLite's storage class, or as JSON text for a
-  /// response.
+  /// Returns SQL for a value inside a json attribute, in SQLite's storage class or, for a response,
+  /// as JSON text.
   func jsonValue(_ end: Resolved, asText: Bool) -> String {
     let column = column(end.alias, end.property.name)
     let jsonPath = SQLNames.literal(Self.jsonPath(end.inside))
@@ -133,7 +133,7 @@ extension FetchCompiler {
     return "(CASE WHEN json_valid(\(column)) THEN \(value) END)"
   }
 
-  /// Returns a path into a json attribute in SQLite's form.
+  /// Returns a path into a json attribute in the form of SQLite's JSON functions.
   static func jsonPath(_ names: [String]) -> String {
     let path = names.map { name in
       // A number is an index in a list; any other name is the name of a member.
@@ -144,8 +144,9 @@ extension FetchCompiler {
 
   // MARK: To-manys
 
-  /// Returns the relationship at the end of a path, the alias of its owner's table, and the
-  /// relationships from the fetched object to its members, nil where none reach them.
+  /// Returns the to-many at the end of a path, the alias of its owner's table, and the
+  /// relationships from the fetched object to the members; nil if no relationships reach the
+  /// members.
   mutating func toMany(
     _ names: [String],
     from variable: String?,
@@ -172,7 +173,8 @@ extension FetchCompiler {
     return (relationship, end.alias, origin)
   }
 
-  /// Returns one value of all members of a to-many, or of a group's rows if no to-many is named.
+  /// Compiles an aggregate over the members of a to-many, or over a group's rows if `names` is
+  /// empty.
   mutating func aggregateValue(
     _ aggregate: PredicateAggregate,
     of names: [String],
@@ -211,15 +213,15 @@ extension FetchCompiler {
     return try aggregated(aggregate, made.value, path.last, rows, offset)
   }
 
-  /// Returns whether a path of to-ones ends in a to-many, which other aggregates than these of a
-  /// longer path are computed from directly.
+  /// Returns whether `toMany` handles a path: a path with one to-many at its end, or a path without
+  /// a collection, which fails there.
   private func isToMany(_ names: [String], from variable: String?) -> Bool {
     let path = PredicateExpression(form: .keyPath(names, variable: variable), offset: 0)
     guard let (_, _, rest) = split(path) else { return !isCollection(path) }
     return rest.names.isEmpty
   }
 
-  /// Returns an aggregate function, alone or over its own rows.
+  /// Compiles the call of an aggregate function, alone or as a subquery over `rows`.
   private func aggregated(
     _ aggregate: PredicateAggregate,
     _ member: Value?,

@@ -7,8 +7,8 @@ import StoreLayout
 extension FetchCompiler {
   /// The maximum number of a family's tables that a key path joins.
   ///
-  /// A key path to a larger family reads the union of its tables, which SQLite builds completely
-  /// before it looks up an object.
+  /// A key path to a larger family reads the union of the family's tables. SQLite builds the whole
+  /// union before it looks up an object.
   private static let joinedTablesMax = 8
 
   /// Returns the tables in which a key path finds the objects of an entity; each object is in one
@@ -19,7 +19,7 @@ extension FetchCompiler {
     return kinds.map { quote(model.entity($0).name) }
   }
 
-  /// Returns a column of the table, or of the tables of a family, that an alias names.
+  /// Returns SQL for a column of an alias, which names one table or all tables of a family.
   func column(_ alias: String, _ name: String) -> String {
     if let computed = computed(alias, name) { return computed }
     guard let tables = scopes.lazy.compactMap({ $0.joins.families[alias] }).first else {
@@ -28,13 +28,13 @@ extension FetchCompiler {
     return "coalesce(\(tables.map { "\($0).\(quote(name))" }.joined(separator: ", ")))"
   }
 
-  /// Returns the entries of a column, or of a computed attribute's call, on the stack of SQLite's
-  /// parser.
+  /// Returns the number of entries that a column, or the call for a computed attribute, needs on
+  /// the stack of SQLite's parser.
   func depth(of end: Resolved) -> Int {
     computed(end.alias, end.property.name) == nil ? 10 : 40
   }
 
-  /// Returns the members of a to-many to a family, with the condition in each table of the family.
+  /// Returns the members of a to-many to a family; the query of each table contains the condition.
   func familyMembers(
     _ relationship: RelationshipDescription,
     of number: String,
@@ -71,12 +71,12 @@ extension FetchCompiler {
     return entity.hasDescendants ? "json_array(\(alias).\"_id\", \(value))" : value
   }
 
-  /// Returns whether the response has columns of which only descendants of the entity have values.
+  /// Returns whether the response has columns that only descendants of the entity have.
   func isWide(_ request: FetchRequest) -> Bool {
     request.select == nil && request.subentities && entity.hasDescendants
   }
 
-  /// Returns SQL for the identity value of each returned object; nil where no object has one.
+  /// Returns SQL for the identity value of each returned object; nil if no object has an identity.
   ///
   /// A descendant may have an identity that the fetched entity lacks.
   func identities(_ request: FetchRequest) -> String? {
@@ -93,7 +93,7 @@ extension FetchCompiler {
     return values.count == 1 ? first : "coalesce(\(values.joined(separator: ", ")))"
   }
 
-  /// Returns the encoder of the rows, which writes each object as one of its own entity.
+  /// Returns the encoder of the rows, which writes each object with the columns of its own entity.
   func encoder(_ request: FetchRequest, _ columns: [SelectedColumn]) -> ObjectEncoder {
     let hasIdentities = identities(request) != nil
     guard request.subentities, entity.hasDescendants else {
@@ -127,7 +127,7 @@ extension FetchCompiler {
     )
   }
 
-  /// Returns the columns that the descendants of the fetched entity add to it.
+  /// Returns the additional columns of the fetched entity's descendants.
   mutating func descendantColumns() -> [(sql: String, column: SelectedColumn)] {
     var columns: [(sql: String, column: SelectedColumn)] = []
     for level in model.descendants(of: entity) {

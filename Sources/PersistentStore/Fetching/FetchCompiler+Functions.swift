@@ -7,7 +7,7 @@ import StoreLayout
 
 /// Functions, conversions and values that depend on the time.
 extension FetchCompiler {
-  /// Compiles a value whose kind its constants determine where nothing else does.
+  /// Compiles a value; a constant gets the type of its literal.
   mutating func typed(_ expression: PredicateExpression) throws(StoreError) -> Value {
     guard case .constant(let constant) = expression.form else { return try value(expression) }
     let type: AttributeType? =
@@ -23,8 +23,8 @@ extension FetchCompiler {
     return (try self.constant(constant, side, expression.offset), side)
   }
 
-  /// Returns whether an expression has the type of what it is compared with: a constant, and what
-  /// only selects among constants.
+  /// Returns whether an expression takes its type from the other side of a comparison: a constant,
+  /// or an expression that only selects among constants.
   func isUntyped(_ expression: PredicateExpression) -> Bool {
     switch expression.form {
     case .constant: true
@@ -121,7 +121,7 @@ extension FetchCompiler {
     )
   }
 
-  /// Returns the collation of a value that SQLite would otherwise take from its operands.
+  /// Returns an explicit collation for a value; SQLite would otherwise use the operands' collation.
   private static func ownCollation(_ type: AttributeType?) -> String {
     type == .decimal ? collation(type) : " COLLATE BINARY"
   }
@@ -162,7 +162,7 @@ extension FetchCompiler {
 
   // MARK: Time and chance
 
-  /// The current time, the same for the whole statement, in milliseconds since 1970.
+  /// Compiles the current time in milliseconds since 1970, which is constant within a statement.
   mutating func now() -> Value {
     reads.noteVolatility()
     let sql = "CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)"
@@ -191,7 +191,8 @@ extension FetchCompiler {
 
   // MARK: Entities and identities
 
-  /// Compiles a path that ends in `objectID`, `entity` or `entity.name` and names no property.
+  /// Compiles a path that ends in `objectID`, `entity` or `entity.name`; returns nil for any other
+  /// path, and if the entity has a property with that name.
   mutating func identityPath(
     _ path: [String],
     _ variable: String?,
@@ -220,7 +221,8 @@ extension FetchCompiler {
     )
   }
 
-  /// Compiles a path that ends in `length` after an attribute with texts.
+  /// Compiles a path that ends in `length` after a string attribute; returns nil for any other
+  /// path.
   mutating func lengthPath(
     _ path: [String],
     _ variable: String?,

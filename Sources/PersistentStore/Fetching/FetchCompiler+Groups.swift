@@ -17,7 +17,8 @@ extension FetchCompiler {
   ) throws(StoreError) -> SQLFragment {
     let predicate: Predicate
     do {
-      // Positional arguments belong to the predicate, whose text counts their positions.
+      // Positional arguments belong to the predicate, so that `having` can use only named
+      // arguments.
       let arguments =
         if case .named = request.arguments { request.arguments } else { PredicateArguments.none }
       predicate = try PredicateParser.parse(text, arguments: arguments, overGroups: true)

@@ -4,13 +4,13 @@ import ObjectModel
 import SQLite
 import StoreLayout
 
-/// `IN` and `BETWEEN` with a list in the text or as an argument.
+/// `IN` and `BETWEEN` with a list from the predicate's text or from an argument.
 extension FetchCompiler {
   /// Compiles a comparison with a list.
   ///
   /// - Parameters:
   ///   - comparison: The comparison.
-  ///   - given: Its left side, where that is compiled already; nil otherwise.
+  ///   - given: The compiled left side; nil if this function must compile the left side.
   /// - Returns: The condition.
   /// - Throws: `predicateInvalid`.
   mutating func compileList(
@@ -20,7 +20,8 @@ extension FetchCompiler {
     if let list = try compileLongList(comparison, left: given) { return list }
     let elements = try elements(of: comparison.right)
     var typed = try typedValues(elements)
-    // A constant on the left has the type of the elements, constants on the right that of the left.
+    // A constant on the left gets the type of the elements. Otherwise, constants on the right get
+    // the type of the left side.
     let left: Value
     if let given {
       left = given
@@ -36,7 +37,7 @@ extension FetchCompiler {
       try check(value.side, against: left.side, element.offset)
       return (value: value, offset: element.offset)
     }
-    // One decimal makes all numbers decimals, which SQLite compares as texts.
+    // Beside a decimal, all numbers become decimals, because SQLite compares decimals as texts.
     let decimal = ([known] + compiled.map(\.value.side)).first { $0.type == .decimal }
     let side = decimal ?? known
     let operands = try zip(elements, compiled).map { element, operand throws(StoreError) in
@@ -64,22 +65,23 @@ extension FetchCompiler {
 
   // MARK: Long lists
 
-  /// The number of elements from which a list is one argument of the statement.
+  /// The minimum number of elements for which a list becomes one argument of the statement.
   ///
-  /// SQLite plans a shorter list better where it knows the number of its elements.
+  /// With a shorter list, SQLite makes a better plan if the SQL shows the number of elements.
   private static let longListMin = 64
-  /// The number of elements up to which an observed fetch decides from the changed row alone.
+  /// The maximum number of elements of a list for which an observed fetch decides from the changed
+  /// row alone.
   ///
-  /// Its condition keeps a copy of the list.
+  /// The row's condition keeps a copy of the list.
   private static let rowListMax = 10_000
 
-  /// Compiles membership in a long list of constants, whose elements are converted one by one.
+  /// Compiles membership in a long list of constants, after converting each element.
   ///
   /// - Parameters:
   ///   - comparison: The comparison.
-  ///   - given: Its left side, where that is compiled already; nil otherwise.
-  /// - Returns: The condition; nil where a side or an element is no plain value, as a decimal or an
-  ///   object that an identity names.
+  ///   - given: The compiled left side; nil if this function must compile the left side.
+  /// - Returns: The condition; nil for any other comparison, and for a side or an element that is
+  ///   not a plain value, such as a decimal or an object that an identity names.
   /// - Throws: `predicateInvalid`.
   private mutating func compileLongList(
     _ comparison: PredicateComparison,
@@ -132,7 +134,7 @@ extension FetchCompiler {
     }
   }
 
-  /// Compiles a constant on the left of a list, which has the type of the elements.
+  /// Compiles a constant on the left of a list, with the type of the elements.
   private mutating func subject(
     _ expression: PredicateExpression,
     beside list: TypedList
@@ -145,13 +147,16 @@ extension FetchCompiler {
 
   // MARK: Typed elements
 
-  /// The kind of the values of a list, and whether they are of several types.
+  /// The kind of the values in a list, and whether the values are of several types.
   typealias ListSide = (side: ComparedSide, isMixed: Bool)
 
-  /// The elements of a list that have a type, with their kind; nil for the others.
+  /// The compiled elements of a list, and their kind; nil for an element without its own type.
   typealias TypedList = (values: [Value?], side: ListSide)
 
-  /// Compiles the elements of a list that have a type, once: elements may be lists again.
+  /// Compiles the elements of a list that have their own type.
+  ///
+  /// Each element is compiled only once. Otherwise, each level of nested lists would double the
+  /// work.
   mutating func typedValues(_ elements: [PredicateExpression]) throws(StoreError) -> TypedList {
     var list: TypedList = ([], (.constant, false))
     for element in elements {
@@ -168,9 +173,9 @@ extension FetchCompiler {
     return list
   }
 
-  /// Compiles a value beside those of a list.
+  /// Compiles a value that is compared with the values of a list.
   ///
-  /// A constant number beside numbers of several types keeps its own, in which it is exact.
+  /// Among numbers of several types, a constant number keeps its own type, in which it is exact.
   mutating func value(
     _ expression: PredicateExpression,
     among others: ListSide

@@ -2,9 +2,10 @@ import CordialValues
 import ObjectModel
 import StoreLayout
 
-/// Selected values that are identities, or lists that a path over to-manys reaches.
+/// Selected values that are identities, or lists of the values at the end of a path over to-manys.
 extension FetchCompiler {
-  /// Compiles `SELF`, `objectID`, `entity` and `entity.name` at the end of a path; nil for others.
+  /// Compiles `SELF`, or a path that ends in `objectID`, `entity` or `entity.name`; returns nil for
+  /// any other path.
   mutating func identitySelection(
     _ path: PredicateExpression
   ) throws(StoreError) -> (sql: String, form: ColumnForm)? {
@@ -21,7 +22,7 @@ extension FetchCompiler {
     return (wrapped(value.fragment.sql, of: entity), ColumnForm(referenceTo: entity))
   }
 
-  /// Returns SQL for the name of an object, given by its number.
+  /// Returns SQL for the name of the object with a number.
   private func wrapped(_ number: String, of entity: EntityDescription) -> String {
     guard entity.identity != nil else { return number }
     return "(SELECT \(name(of: entity, "d")) FROM \(model.source(entity)) d "

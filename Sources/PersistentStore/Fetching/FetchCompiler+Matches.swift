@@ -6,7 +6,8 @@ import StoreLayout
 
 /// The queries of updates and deletes by predicate.
 extension FetchCompiler {
-  /// A query for the numbers of the matching objects, in order, with the values computed for each.
+  /// A query for the numbers of the matching objects in ascending order, and the values that are
+  /// computed for each object.
   struct Matches {
     let entity: EntityDescription
     let query: SQLFragment
@@ -22,7 +23,7 @@ extension FetchCompiler {
   /// - Parameters:
   ///   - request: The entity and the condition; the other members are ignored.
   ///   - expressions: The texts of expressions, each with the attribute that gets the result.
-  ///   - context: What the SQL depends on, besides the request.
+  ///   - context: The model, and the state of the store.
   /// - Returns: A query with a column for the number and a column for each expression.
   /// - Throws: `unknownEntity`, `unknownProperty` or `predicateInvalid`.
   static func matches(

@@ -3,8 +3,8 @@ import ObjectModel
 
 /// Conditions on the elements of collections.
 extension FetchCompiler {
-  /// Compiles the condition that an element of a collection satisfies a comparison, or that one
-  /// does not.
+  /// Compiles the condition that some element of a collection satisfies a comparison or, if
+  /// `negated`, that some element does not.
   mutating func exists(
     _ collection: PredicateExpression,
     _ comparison: PredicateComparison,
@@ -32,8 +32,10 @@ extension FetchCompiler {
     )
   }
 
-  /// Compiles the condition that an element of a collection is one of another collection, or that
-  /// one is not; nil where the other one is a list, whose values are compared directly.
+  /// Compiles the condition that some element of a collection is in a second collection or, if
+  /// `negated`, that some element is not.
+  ///
+  /// Returns nil if the second collection is a list, whose values are compared directly.
   private mutating func elements(
     of collection: PredicateExpression,
     _ comparison: PredicateComparison,

@@ -39,10 +39,10 @@ extension FetchCompiler {
     }
   }
 
-  /// Compiles an operation.
+  /// Compiles an arithmetic operation.
   ///
-  /// Two integers give an integer, except for powers; a division by zero gives null. A number that
-  /// is added to a date is in seconds, and so is the difference of two dates.
+  /// Two integers give an integer, except for powers. A division by zero gives null. A number that
+  /// is added to a date is in seconds. The difference of two dates is in seconds too.
   mutating func arithmetic(
     _ operation: PredicateArithmetic,
     _ left: PredicateExpression,

@@ -7,18 +7,19 @@ import StoreLayout
 
 /// One sort key of a fetch.
 struct SortKey: Sendable {
-  /// The expression, with the collation that compares it.
+  /// The sort expression, with its collation.
   let sql: String
-  /// The expression of the value that a cursor keeps.
+  /// The expression whose value a cursor stores.
   let kept: String
-  /// The expression that a kept value, bound as `?`, becomes for a comparison with `sql`.
+  /// The expression that makes a stored cursor value, bound as `?`, comparable with `sql`.
   let bound: String
   private(set) var descends: Bool
   let type: AttributeType
-  /// Whether a value may be missing; missing values are first ascending, and last descending.
+  /// Whether a value may be missing; missing values come first in ascending order, and last in
+  /// descending order.
   let mayBeMissing: Bool
-  /// The column of the fetched object that is the key, and has its order without a collation; nil
-  /// for every other key.
+  /// The column of the fetched object if the key is this column without a collation; nil for any
+  /// other key.
   var column: String?
 
   /// The same key in the opposite order.
@@ -65,7 +66,7 @@ extension FetchCompiler {
     guard request.sort.count <= Self.sortKeysMax else {
       throw Self.tooMany("sortKeys", Self.sortKeysMax, "sort keys")
     }
-    // A section has the value itself as its name, not the sort key.
+    // The name of a section is the value itself, so that its key is not the stored sort key.
     let section = try request.sectionBy.map { key throws(StoreError) in
       [try sortKey(key, usesStored: false)]
     }
@@ -133,7 +134,7 @@ extension FetchCompiler {
     return compiled
   }
 
-  /// Compiles a sort key that is an aggregate over a to-many, as `tasks.@count`.
+  /// Compiles a sort key that is an aggregate over a to-many, such as `tasks.@count`.
   private mutating func aggregateKey(
     _ names: [String],
     _ index: Int,
@@ -154,16 +155,17 @@ extension FetchCompiler {
       value.fragment.sql,
       type: value.side.type ?? .double,
       descends: descends,
-      // The sum of decimals is missing where it has too many digits.
+      // The sum of decimals is missing if it has too many digits.
       mayBeMissing: aggregate != .count && (aggregate != .sum || value.side.type == .decimal)
     )
   }
 
   /// Returns the conditions for the objects after a cursor in the order of the keys.
   ///
-  /// `range` limits the first key, so that an index over that key starts where the page begins.
-  /// Where the first key descends, the objects without a value come last. One range cannot have
-  /// both, so `missing` is the condition for these objects.
+  /// `range` limits the first key, so that SQLite can start where the page begins in an index over
+  /// that key. If the first key descends, the objects without a value come last. One range cannot
+  /// contain both groups of objects, so that `missing` is the condition for the objects without a
+  /// value.
   static func position(
     _ cursor: FetchCursor,
     _ keys: [SortKey]
@@ -172,10 +174,10 @@ extension FetchCompiler {
     return position(cursor, keys, isReversed: false)
   }
 
-  /// Returns the conditions for the objects after a cursor in the order of the keys, of which there
-  /// are as many as the cursor has.
+  /// Returns the conditions for the objects after a cursor in the order of the keys; the cursor
+  /// must have one value for each key.
   ///
-  /// Objects with equal keys are in the descending order of their numbers if `isReversed`.
+  /// If `isReversed`, objects with equal keys are in the descending order of their numbers.
   static func position(
     _ cursor: FetchCursor,
     _ keys: [SortKey],
@@ -212,7 +214,8 @@ extension FetchCompiler {
     )
   }
 
-  /// Returns the condition that a key's value comes after another value; nil when no value does.
+  /// Returns the condition that a key's value comes after a given value; nil if no value can come
+  /// later.
   private static func later(
     _ key: SortKey,
     _ value: AttributeValue,

@@ -5,8 +5,8 @@ import PersistentHistory
 
 /// Key paths over to-ones.
 extension FetchCompiler {
-  /// Records that the object of a to-one may be deleted or inserted without a change of the
-  /// to-one.
+  /// Records a read of a to-one's target, which may be deleted or inserted while the to-one stays
+  /// unchanged.
   mutating func noteTarget(of end: Resolved) {
     guard context.mayDangle, case .relationship(let relationship) = end.property,
       !relationship.toMany
@@ -20,13 +20,13 @@ extension FetchCompiler {
     let alias: String
     let entity: EntityDescription
     let property: PropertyDescription
-    /// The relationships from the fetched object to the one that has the property; nil where none
-    /// reach it.
+    /// The relationships from the fetched object to the object that has the property; nil if no
+    /// relationships reach that object.
     let origin: [RelatedReads.Step]?
     /// The path inside a json attribute; empty for the whole attribute.
     var inside: [String] = []
 
-    /// Returns the relationships to the objects of a relationship, which is the property.
+    /// Returns the relationships from the fetched object to the objects of this property.
     func origin(after relationship: RelationshipDescription) -> [RelatedReads.Step]? {
       origin.map {
         $0 + [RelatedReads.Step(entity: entity.number, relationship: relationship.name)]
@@ -105,7 +105,8 @@ extension FetchCompiler {
     throw .unknownProperty(name, of: reached)
   }
 
-  /// Returns the columns on which a property depends: itself, or all that a function gets.
+  /// Returns the columns that a property depends on: its own column or, for a computed attribute,
+  /// every attribute that its function receives.
   private mutating func columnsRead(
     by name: String,
     of entity: EntityDescription,

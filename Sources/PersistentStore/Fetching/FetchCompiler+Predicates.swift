@@ -63,7 +63,7 @@ extension FetchCompiler {
   /// Each condition makes the expression one level deeper, and SQLite accepts at most 1,000 levels.
   private static let rowMax = 32
 
-  /// Returns the deepest condition unchanged, and the others in chains.
+  /// Returns the deepest condition unchanged, and the remaining conditions in chains.
   private static func chunked(_ fragments: [SQLFragment], _ separator: String) -> [SQLFragment] {
     guard fragments.count > rowMax, let first = fragments.first else { return fragments }
     let rest = fragments.dropFirst()
@@ -101,7 +101,7 @@ extension FetchCompiler {
         ? found : SQLFragment("NOT \(found.sql)", found.values, depth: found.depth + 1)
     }
     guard comparison.modifier == .direct else {
-      // One value is a collection of itself.
+      // ANY, ALL and NONE treat a single value as a collection of this value.
       let direct = Predicate.comparison(comparison.direct)
       return try compile(comparison.modifier == .none ? .not(direct) : direct)
     }
@@ -123,7 +123,7 @@ extension FetchCompiler {
       )
     }
     if comparison.comparison == .in, isText(comparison.right) {
-      // A text contains its parts.
+      // `part IN text` is the same condition as `text CONTAINS part`.
       return try compile(
         comparison.rewritten(left: comparison.right, .contains, comparison.left)
       )
@@ -134,7 +134,8 @@ extension FetchCompiler {
         comparison.rewritten(left: comparison.left, .element, comparison.right)
       )
       guard case .keyPath = comparison.left.form else { return found }
-      // What is inside a json attribute is a list or a text, and not the text of a list.
+      // The value in a json attribute may be a list or a text. CONTAINS never searches the JSON
+      // text of a list.
       let part = try compileDirect(comparison, left: try textInJSON(comparison.left))
       return SQLFragment(
         "(\(found.sql) OR \(part.sql))",
@@ -145,7 +146,8 @@ extension FetchCompiler {
     return try compileDirect(comparison)
   }
 
-  /// Returns whether an expression is one computed value, or a path to an attribute with texts.
+  /// Returns whether an expression may be one text: a string constant, a computed value, or a path
+  /// to an attribute with texts.
   private func isText(_ expression: PredicateExpression) -> Bool {
     switch expression.form {
     case .function, .ternary, .cast, .element, .path: return !isCollection(expression)
@@ -158,7 +160,8 @@ extension FetchCompiler {
     return steps.last?.end == names.count && steps.attribute?.type.codec.isText == true
   }
 
-  /// Compiles the text that a json attribute, or a path into one, has; null for another value.
+  /// Compiles the text in a json attribute, or at a path inside it; the SQL gives null for a value
+  /// of any other JSON type.
   private mutating func textInJSON(_ expression: PredicateExpression) throws(StoreError) -> Value {
     guard case .keyPath(let names, let variable) = expression.form else {
       return try value(expression)
@@ -174,7 +177,8 @@ extension FetchCompiler {
     return (fragment, .json)
   }
 
-  /// Returns a comparison of a member's path, with a modifier if the path has another to-many.
+  /// Returns a comparison of a member's path, with a modifier if the path contains a further
+  /// to-many.
   private func rewritten(
     _ comparison: PredicateComparison,
     _ left: PredicateExpression,
@@ -245,7 +249,8 @@ extension FetchCompiler {
     }
   }
 
-  /// Returns the condition that a member of a to-many fulfils a condition, or that one does not.
+  /// Compiles the condition that some member of a to-many fulfils a condition or, if `negated`,
+  /// that some member does not.
   private mutating func exists(
     _ path: [String],
     _ variable: String?,
@@ -295,7 +300,9 @@ extension FetchCompiler {
     return try compare(comparison, left, right)
   }
 
-  /// Returns how the constant beside a value is decoded: a part of a text is not a whole value.
+  /// Returns the side that determines how a constant beside a value is decoded.
+  ///
+  /// A text operator compares only a part of a URI, so that its constant is decoded as a string.
   private func comparand(of side: ComparedSide, _ comparison: PredicateComparison) -> ComparedSide {
     let isPart = Self.textOperators.contains(comparison.comparison)
     return isPart && side.type == .uri ? .value(.string, name: nil) : side
@@ -327,8 +334,9 @@ extension FetchCompiler {
     return fragment
   }
 
-  /// Returns a number without its column's affinity if the other side is a value in JSON, so that a
-  /// text there is not compared as a number.
+  /// Returns a number without its column's affinity if the other side is a value in JSON.
+  ///
+  /// With the affinity, SQLite would compare a text in the JSON as a number.
   private func plain(
     _ fragment: SQLFragment,
     _ side: ComparedSide,
@@ -389,7 +397,8 @@ struct PathSuffix {
   let names: [String]
   let offset: Int
 
-  /// Returns this part as a key path of one member, which a variable names.
+  /// Returns this part as a key path from one member; `member` is the variable that names the
+  /// member.
   func expression(of member: String) -> PredicateExpression {
     PredicateExpression(form: .keyPath(names, variable: member), offset: offset)
   }

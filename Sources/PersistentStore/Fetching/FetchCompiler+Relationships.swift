@@ -17,19 +17,21 @@ extension FetchCompiler {
       + "WHERE d.\"_id\" = \(column))"
   }
 
-  /// Returns SQL for the number of the object that a to-one references; null if it does not exist.
+  /// Returns SQL for the number of the object that a to-one references; the SQL gives null if that
+  /// object does not exist.
   func toOneNumber(_ relationship: RelationshipDescription, column: String) -> String {
     guard context.mayDangle else { return column }
     let destination = model.source(model.entity(relationship.destination))
     return "(SELECT d.\"_id\" FROM \(destination) d WHERE d.\"_id\" = \(column))"
   }
 
-  /// Records that a change of any member, or of a member's inverse, changes a to-many.
+  /// Records a read of a to-many, which changes when a member is inserted or deleted, or when a
+  /// member's inverse changes.
   ///
   /// - Parameters:
   ///   - relationship: The to-many.
-  ///   - origin: The relationships from the fetched object to the members; nil where none reach
-  ///     them.
+  ///   - origin: The relationships from the fetched object to the members; nil if no relationships
+  ///     reach the members.
   mutating func noteMembers(
     _ relationship: RelationshipDescription,
     at origin: [RelatedReads.Step]?
@@ -38,10 +40,10 @@ extension FetchCompiler {
     reads.note(related: destination, [relationship.inverse ?? ChangeSet.everyProperty], at: origin)
   }
 
-  /// Returns the members of a to-many, as FROM, WHERE and ORDER BY of a query over them.
+  /// Returns the members of a to-many, as the `FROM`, `WHERE` and `ORDER BY` clauses of a query.
   ///
-  /// The tables of a joined query cannot read the table before them, so that the condition must not
-  /// be inside of them.
+  /// In a join, a query in `FROM` cannot read the tables before it. If `isJoined`, the condition is
+  /// therefore never inside such a query.
   func members(
     _ relationship: RelationshipDescription,
     of owner: String,

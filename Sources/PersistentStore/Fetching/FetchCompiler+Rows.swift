@@ -1,12 +1,12 @@
 import CordialValues
 import ObjectModel
 
-/// Comparisons that the columns of one row decide, for observed fetches.
+/// Comparisons that observed fetches decide from the columns of one row.
 extension FetchCompiler {
   /// Returns a comparison of a column with a constant as a condition on one row.
   ///
-  /// - Returns: The condition; `unknown` where SQLite converts values, uses a collation, or reads
-  ///   more than the row.
+  /// - Returns: The condition; `unknown` if SQLite converts values, uses a collation, or reads more
+  ///   than the row.
   func rowCondition(
     _ comparison: PredicateComparison,
     _ left: Value,
@@ -47,7 +47,8 @@ extension FetchCompiler {
     return operands.count == 2 ? .between(column: column, operands[0], operands[1]) : .unknown
   }
 
-  /// Returns the column of the fetched object that a value is; nil for every other value.
+  /// Returns the name of the column if a value is a column of the fetched object; nil for any other
+  /// value.
   private func comparedColumn(_ value: Value) -> String? {
     guard value.fragment.values.isEmpty, scopes.count == 1 else { return nil }
     let name: String
@@ -72,7 +73,7 @@ extension FetchCompiler {
     }
   }
 
-  /// Returns the constant that a value is; nil for every other value.
+  /// Returns the bound constant if a value is a constant; nil for any other value.
   static func boundValue(_ value: Value) -> AttributeValue? {
     let isConstant =
       switch value.side {

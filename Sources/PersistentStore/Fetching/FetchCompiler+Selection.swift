@@ -10,8 +10,7 @@ extension FetchCompiler {
   /// The maximum number of selected values of a fetch; SQLite returns at most 2,000 columns.
   private static let selectionMax = 1000
 
-  /// Returns the selected values; for groups, only values that all members of a group have in
-  /// common.
+  /// Returns the selected values; fails for a value that differs between the members of a group.
   mutating func selection(
     _ request: FetchRequest,
     grouped: Bool = false
@@ -51,8 +50,8 @@ extension FetchCompiler {
     return columns
   }
 
-  /// Returns the attributes of a selected composite, each with its path in the response; for any
-  /// other selection, only itself.
+  /// Returns the attributes of a selected composite, each with its path in the response; returns
+  /// any other selection unchanged.
   private func members(
     of selection: FetchRequest.Selection,
     isDefault: Bool
@@ -117,7 +116,7 @@ extension FetchCompiler {
     }
   }
 
-  /// Compiles an aggregate, as `tasks.@count` or `tasks.@sum.priority`.
+  /// Compiles an aggregate, such as `tasks.@count` or `tasks.@sum.priority`.
   private mutating func aggregateExpression(
     _ selection: FetchRequest.Selection,
     _ names: [String],

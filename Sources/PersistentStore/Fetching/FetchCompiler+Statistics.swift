@@ -3,8 +3,10 @@ import ObjectModel
 
 /// Values that are computed from collections.
 extension FetchCompiler {
-  /// Compiles one value that is computed from a collection, or from what a path from each of its
-  /// elements reaches; constants that it selects from are decoded as `expected`.
+  /// Compiles one value that is computed from a collection, or from the values at the end of a path
+  /// from each element.
+  ///
+  /// A statistic that selects an element decodes constants as `expected`.
   mutating func statistic(
     _ statistic: PredicateStatistic,
     _ expression: PredicateExpression,
@@ -66,8 +68,8 @@ extension FetchCompiler {
     }
     if isAverage { return "avg(\(column))" }
     guard type.isInteger else { return "total(\(column))" }
-    // The sum is computed in halves: sum() fails beyond 64 bits, where arithmetic continues as a
-    // double.
+    // The sum is computed in halves, because sum() fails beyond 64 bits. The arithmetic on the
+    // halves continues as a double.
     return "coalesce(sum(\(column) >> 32) * 4294967296 + sum(\(column) & 4294967295), 0)"
   }
 

@@ -5,7 +5,7 @@ import ObjectModel
 
 /// Comparisons of texts.
 extension FetchCompiler {
-  /// Returns a text in the form in which the options of a comparison compare it.
+  /// Returns a text in the form that the options of a comparison compare.
   func folded(
     _ fragment: SQLFragment,
     _ side: ComparedSide,
@@ -24,7 +24,8 @@ extension FetchCompiler {
     return folded
   }
 
-  /// Compiles a comparison that only texts have, or that folds texts; returns nil for any other.
+  /// Compiles a comparison with a text operator or with text options; returns nil for any other
+  /// comparison.
   func textComparison(
     _ comparison: PredicateComparison,
     _ first: Value,
@@ -86,7 +87,7 @@ extension FetchCompiler {
     return within(Self.range(of: prefix), comparison, sides.left, condition, flags)
   }
 
-  /// Compiles a pattern of `*` and `?`, which must match the whole value.
+  /// Compiles a pattern with `*` and `?` that must match the whole value.
   private func like(
     _ comparison: PredicateComparison,
     _ subject: String,
@@ -103,7 +104,7 @@ extension FetchCompiler {
     return within(Self.range(of: pattern.prefix), comparison, left, condition, flags)
   }
 
-  /// Returns the range of the texts with a prefix: from the prefix up to the first text after them.
+  /// Returns the range of the texts with a prefix; `to` is the first text after the range.
   private static func range(of prefix: String) -> (from: String, to: String)? {
     guard let last = prefix.unicodeScalars.last else { return nil }
     // The greatest scalar has no successor, and the successor of U+D7FF is U+E000.
@@ -143,7 +144,8 @@ extension FetchCompiler {
   ) throws(StoreError) -> SQLFragment {
     var pattern = try pattern(comparison)
     try Self.checkExpression(pattern, of: comparison)
-    // A regular expression of ICU can ignore case, but neither marks nor canonical equivalence.
+    // ICU's regular expressions can ignore case, but they do not ignore marks or treat canonically
+    // equivalent texts as equal.
     if flags != 0 {
       let folds = Int32(flags & Int(UNICODE_FOLD_DIACRITICS))
       pattern = Folding.fold(pattern, flags: folds)

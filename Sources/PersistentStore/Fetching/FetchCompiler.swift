@@ -5,24 +5,24 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// The compiler of the parts of a fetch request to SQL with bound values.
+/// A compiler that turns the parts of a fetch request into SQL with bound values.
 ///
-/// The SQL contains no text of a request except names that the model has. `ConditionStage` and its
-/// successors decide the order of the parts.
+/// The SQL contains no text from a request, except names that the model defines. `ConditionStage`
+/// and its successors determine the order of the parts.
 struct FetchCompiler {
   let context: FetchContext
   let entity: EntityDescription
   /// The scope of the fetched entity, then the scopes of the enclosing subqueries.
   private(set) var scopes: [QueryScope]
   private var scopeCount = 0
-  /// What the compiled parts read.
+  /// The properties that the compiled parts read.
   var reads = FetchReads()
   /// The paths that a condition on groups may read; nil for a condition on objects.
   var groupedPaths: Set<String>?
   /// Whether values inside json attributes are read as JSON texts, for a response.
   var readsJSONTexts = false
   var parts = DeepParts()
-  /// SQL for the computed attributes of an alias, by the alias and the name, with a `.` between.
+  /// The SQL of computed attributes, by alias and attribute name with a `.` between them.
   private var computedColumns: [String: String] = [:]
 
   /// Creates a compiler of a request's parts.
@@ -42,7 +42,8 @@ struct FetchCompiler {
   /// Whether a function of the program computes a value.
   var callsProgram: Bool { !computedColumns.isEmpty }
 
-  /// Returns the condition of a request; without a predicate, every object fulfils it.
+  /// Returns the condition of a request; every object fulfils the condition if there is no
+  /// predicate.
   mutating func condition(_ request: FetchRequest) throws(StoreError) -> SQLFragment {
     let matching = try predicateCondition(request)
     return request.objects.map { matching.among($0) } ?? matching
@@ -71,7 +72,8 @@ struct FetchCompiler {
 
   /// The maximum number of nested to-manys in a predicate.
   private static let scopesMax = 8
-  /// The maximum number of to-ones in all key paths of a fetch; SQLite joins at most 64 tables.
+  /// The number of joined tables at which a scope refuses further joins; SQLite joins at most 64
+  /// tables.
   private static let joinsMax = 60
 
   static func tooMany(_ limit: String, _ max: Int, _ what: String) -> StoreError {
@@ -86,7 +88,8 @@ struct FetchCompiler {
 
   // MARK: Scopes and joins
 
-  /// Returns the scope in which a variable's paths begin; without a variable, the fetched object's.
+  /// Returns the index of the scope in which a variable's paths begin; for no variable, the index
+  /// of the fetched object's scope.
   func scope(of variable: String?) -> Int {
     guard let variable else { return 0 }
     return scopes.lastIndex { $0.variable == variable } ?? 0
@@ -99,10 +102,11 @@ struct FetchCompiler {
   /// - Parameters:
   ///   - entity: The entity of the members.
   ///   - variable: The variable that names one member.
-  ///   - origin: The relationships from the fetched object to the members; nil where none reach
-  ///     them.
+  ///   - origin: The relationships from the fetched object to the members; nil if no relationships
+  ///     reach the members.
   ///   - body: Called with the alias of the members' table.
-  /// - Returns: The result of the body, and the joins that the subquery needs after that table.
+  /// - Returns: The result of the body, and the joins that follow the members' table in the
+  ///   subquery.
   /// - Throws: The errors of the body; `limitExceeded` when too many subqueries are nested.
   mutating func inScope<Result>(
     _ entity: EntityDescription,
@@ -152,11 +156,11 @@ struct FetchCompiler {
 
   // MARK: Computed attributes
 
-  /// Has SQL compute an attribute of an alias.
+  /// Registers SQL that computes an attribute of an alias.
   mutating func addComputed(_ sql: String, _ alias: String, _ name: String) {
     computedColumns["\(alias).\(name)"] = sql
   }
 
-  /// Returns SQL that computes an attribute of an alias; nil for a column.
+  /// Returns the registered SQL that computes an attribute of an alias; nil for a stored column.
   func computed(_ alias: String, _ name: String) -> String? { computedColumns["\(alias).\(name)"] }
 }

@@ -4,7 +4,8 @@ import ObjectModel
 
 /// The end of a page: the sort key values and the number of its last object.
 ///
-/// Its text is opaque to clients. It is valid only for the request and the store that it came from.
+/// The text of a cursor is opaque to clients. A cursor is valid only for the request and the store
+/// that produced it.
 struct FetchCursor {
   let keys: [AttributeValue]
   let object: Int64
@@ -63,8 +64,7 @@ struct FetchCursor {
     hint: "Send the value of next, with the same entity, predicate, arguments and sort"
   )
 
-  /// Returns a digest of the store and of the parts of a request that determine its order and
-  /// objects.
+  /// Returns a digest of the store and of the request's parts that determine order and membership.
   private static func mark(of request: FetchRequest, in store: String) -> String {
     let arguments: JSONValue =
       switch request.arguments {
@@ -77,7 +77,8 @@ struct FetchCursor {
       request.sectionBy.map { .string($0) } ?? nil, .array(request.sort.map { .string($0) }),
       .bool(request.subentities), .string(store),
     ]
-    // The place of a group is given by the values of its paths.
+    // The values of a group's paths determine its sort position, so that the digest includes the
+    // paths.
     let groups: JSONValue = [
       .array(request.groupBy.map { .string($0) }), request.having.map { .string($0) } ?? nil,
     ]

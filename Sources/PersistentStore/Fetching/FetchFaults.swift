@@ -8,10 +8,10 @@ package struct FetchFault: Sendable {
 }
 
 extension FetchRequest {
-  /// Returns every fault of the request, found by compiling each of its parts alone.
+  /// Returns every fault of the request, by compiling each of its parts alone.
   ///
-  /// A comparison of a predicate is a part. Faults of parts together, such as a sort key that
-  /// `groupBy` lacks, are reported only where the parts alone have none.
+  /// Each comparison of the predicate is a part. A fault in a combination of parts, such as a sort
+  /// key that `groupBy` lacks, is reported only if no part alone has a fault.
   ///
   /// - Parameters:
   ///   - model: The model of the request.
@@ -66,7 +66,7 @@ extension FetchRequest {
       } catch  where !faults.contains(where: { $0.error.message == error.message }) {
         faults.append(FetchFault(part: "predicate", error: error))
       } catch {
-        // The same fault in another comparison says nothing new.
+        // A fault that several comparisons share is reported once.
       }
     }
     return faults

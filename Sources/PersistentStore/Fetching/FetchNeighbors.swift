@@ -1,4 +1,4 @@
-/// The queries for the objects beside one object in the order of a fetch.
+/// The queries for the objects next to a given object in the order of a fetch.
 struct FetchNeighbors: Sendable {
   let keys: [SortKey]
   /// The selected columns, the object's number first.
@@ -6,23 +6,24 @@ struct FetchNeighbors: Sendable {
   let from: String
   let condition: SQLFragment
 
-  /// The column that is the first key; nil where a column does not have its order.
+  /// The fetched object's column that is the first key; nil if the key is an expression or needs a
+  /// collation.
   var firstColumn: String? { keys.first?.column }
 
-  /// The columns that are the keys, in order; nil where a column does not have the order of its
-  /// key.
+  /// The fetched object's columns that are the keys, in order; nil if a key is an expression or
+  /// needs a collation.
   var columns: [String]? {
     let columns = keys.compactMap(\.column)
     return columns.count == keys.count ? columns : nil
   }
 
-  /// Returns the queries for the objects beside a cursor, the nearest first.
+  /// Returns the queries for the objects next to a cursor, from the nearest object.
   ///
   /// - Parameters:
   ///   - cursor: The sort position of an object.
-  ///   - isBefore: Whether the objects before it are wanted, instead of those after it.
-  /// - Returns: Queries for one column, whose last value to bind is the maximum number of rows. The
-  ///   rows of the second query come after those of the first.
+  ///   - isBefore: Whether to find the objects before the cursor, instead of the objects after it.
+  /// - Returns: Queries for one column; the last value to bind is the maximum number of rows. The
+  ///   rows of the second query come after the rows of the first query.
   func queries(from cursor: FetchCursor, isBefore: Bool) -> [SQLFragment] {
     let keys = isBefore ? self.keys.map(\.reversed) : self.keys
     let (range, missing) = FetchCompiler.position(cursor, keys, isReversed: isBefore)

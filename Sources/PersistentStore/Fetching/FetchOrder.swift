@@ -26,7 +26,7 @@ struct FetchOrder: Sendable {
     )
   }
 
-  /// Returns SQL for a value that has the order of a key without a collation, decimals excepted.
+  /// Returns SQL for a value that has the order of a key without a collation, except for decimals.
   private static func comparable(_ key: SortKey) -> String {
     let localized = " COLLATE cordial_localized"
     guard key.sql.hasSuffix(localized) else { return key.sql }
@@ -60,12 +60,12 @@ struct OrderedObject {
 }
 
 extension StoreSnapshot {
-  /// Returns which of some objects match a fetch, without its window.
+  /// Returns the given objects that match a fetch, regardless of its window.
   ///
   /// - Parameters:
   ///   - objects: The numbers of objects.
   ///   - plan: The fetch.
-  /// - Returns: The numbers of those that match.
+  /// - Returns: The numbers of the matching objects.
   /// - Throws: `SQLiteError`.
   /// - Complexity: One look-up for each object.
   package func matching(_ objects: [Int64], _ plan: FetchPlan) throws -> Set<Int64> {
@@ -86,10 +86,10 @@ extension StoreSnapshot {
     return matching
   }
 
-  /// Returns some columns of an object.
+  /// Returns the values of columns of an object, by column name.
   ///
   /// - Parameters:
-  ///   - columns: The names of columns of its table.
+  ///   - columns: The names of columns in the object's table.
   ///   - key: The object.
   /// - Returns: The values as stored; nil when the object does not exist.
   /// - Throws: `SQLiteError`.
@@ -102,10 +102,10 @@ extension StoreSnapshot {
     }
   }
 
-  /// Returns the values of columns of an object.
+  /// Returns the values of columns of an object, in the order of the columns.
   ///
   /// - Parameters:
-  ///   - columns: The names of columns of its table.
+  ///   - columns: The names of columns in the object's table.
   ///   - key: The object.
   /// - Returns: The values as stored, in the order of the columns; nil when the object does not
   ///   exist.
@@ -123,15 +123,15 @@ extension StoreSnapshot {
     return columns.indices.map { row.value(Int32($0 + 1)) }
   }
 
-  /// Inserts objects into the order of a fetch.
+  /// Returns the positions at which objects belong in the order of a fetch.
   ///
   /// - Parameters:
-  ///   - objects: The numbers of objects that match, none of which is in `sequence`.
+  ///   - objects: The numbers of matching objects that are not in `sequence`.
   ///   - sequence: The numbers of other objects of the fetch, in its order.
   ///   - plan: The fetch.
-  /// - Returns: The objects in order, each with the number of elements of `sequence` before it.
+  /// - Returns: The objects in order, each with the count of `sequence` elements before the object.
   /// - Throws: `SQLiteError`.
-  /// - Complexity: The logarithm of the sequence's length in look-ups for each object.
+  /// - Complexity: For each object, look-ups that are logarithmic in the sequence's length.
   package func offsets<Objects: RandomAccessCollection<Int64>>(
     of objects: [Int64],
     in sequence: Objects,
@@ -155,12 +155,12 @@ extension StoreSnapshot {
     }
   }
 
-  /// Returns how many of some former rows come before an object in the order of a fetch.
+  /// Returns the count of former rows that come before an object in the order of a fetch.
   ///
   /// - Parameters:
-  ///   - rows: The numbers of objects, each with the values of `orderColumns` that it had.
+  ///   - rows: The numbers of objects, each with its former values of `orderColumns`.
   ///   - object: An object of the fetch.
-  ///   - plan: The fetch, whose order is that of columns.
+  ///   - plan: The fetch, which has `orderColumns`.
   /// - Returns: The number of rows before the object.
   /// - Throws: `SQLiteError`.
   package func count(
@@ -175,17 +175,17 @@ extension StoreSnapshot {
     }
   }
 
-  /// Returns the objects beside an object in the order of a fetch, without its window.
+  /// Returns the objects next to an object in the order of a fetch, regardless of its window.
   ///
   /// - Parameters:
   ///   - object: An object of the fetch.
   ///   - plan: The fetch.
-  ///   - isBefore: Whether the objects before it are wanted, instead of those after it.
+  ///   - isBefore: Whether to find the objects before `object`, instead of the objects after it.
   ///   - max: The maximum number of objects.
   /// - Returns: The numbers of the nearest objects, in the order of the fetch, and whether SQLite
   ///   sorted rows to find them.
   /// - Throws: `SQLiteError`.
-  /// - Complexity: Linear in `max` where an index has the order, else in all matching objects.
+  /// - Complexity: Linear in `max` if an index has the order; otherwise in all matching objects.
   package func neighbors(
     of object: Int64,
     _ plan: FetchPlan,

@@ -7,9 +7,9 @@ extension FetchPlan {
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - context: What the SQL depends on, besides the request.
+  ///   - context: The model, and the state of the store.
   ///   - store: The identity of the store, for a request with a cursor.
-  ///   - texts: The SQL of other plans.
+  ///   - texts: The pool of SQL texts that plans share.
   /// - Returns: The plan.
   /// - Throws: `unknownEntity`, `unknownProperty`, `predicateInvalid`, `invalidRequest` or
   ///   `limitExceeded`.
@@ -31,8 +31,8 @@ extension SelectionStage {
   /// Returns the plan of the fetch.
   ///
   /// - Parameters:
-  ///   - pageStart: The conditions for the objects after a cursor; nil without a cursor.
-  ///   - texts: The SQL of other plans.
+  ///   - pageStart: The conditions for the objects after the cursor; nil without a cursor.
+  ///   - texts: The pool of SQL texts that plans share.
   /// - Returns: The plan.
   fileprivate func plan(
     after pageStart: (range: SQLFragment, missing: SQLFragment?)?,

@@ -3,9 +3,9 @@ package import ObjectModel
 import SQLite
 import StoreLayout
 
-/// A compiled fetch: its SQL, and the changes that can alter its result.
+/// A compiled fetch: its SQL, and the properties whose changes can alter its result.
 ///
-/// It is a class because it is cached, and shared while rows are written.
+/// The plan is a class because it is cached, and shared while rows are written.
 package final class FetchPlan: Sendable {
   package let request: FetchRequest
   private let model: Model
@@ -22,7 +22,8 @@ package final class FetchPlan: Sendable {
   let countSQL: String
   /// The query for the sort key values of one object: one column if there are no keys.
   let keysSQL: String
-  /// The query for those of some objects that match: a JSON list of numbers is its first value.
+  /// The query for the matching objects among given objects; its first value is a JSON list of the
+  /// given objects' numbers.
   let matchSQL: String
   let order: FetchOrder
   let neighbors: FetchNeighbors
@@ -30,22 +31,21 @@ package final class FetchPlan: Sendable {
   package let condition: RowCondition
   /// The query for the key's value and the number of objects of each section; nil without sections.
   let sections: (sql: String, form: ColumnForm)?
-  /// The queries that continue a page with the objects that lack the first key; nil for other
-  /// pages.
+  /// The queries that continue a page with the objects that lack the first key; nil for pages
+  /// without such objects.
   ///
-  /// They are `idsSQL` and `rowsSQL` with another condition.
+  /// Their only difference from `idsSQL` and `rowsSQL` is the condition.
   let missing: (idsSQL: String, rowsSQL: String)?
   /// The values to bind before limit and offset.
   let values: [AttributeValue]
   /// The values to bind in a statement without a window and a cursor.
   let wholeValues: [AttributeValue]
   let encoder: ObjectEncoder
-  /// What the fetch reads.
+  /// The properties that the fetch reads.
   package let reads: FetchReads
-  /// The properties of other objects that key paths read, by the numbers of the entities that have
-  /// objects.
+  /// The properties of other objects that key paths read, by the numbers of concrete entities.
   package let related: [Int: Set<String>]
-  /// The same properties with the paths to their objects.
+  /// The properties of other objects that key paths read, with the paths to these objects.
   package let relatedReads: RelatedReads
   /// Whether the order depends on properties of other objects that the condition does not read.
   package let ordersByRelated: Bool
@@ -61,11 +61,12 @@ package final class FetchPlan: Sendable {
   /// Whether the result is a part of the matching objects.
   package var isWindow: Bool { request.limit != nil || request.offset > 0 }
 
-  /// The columns of the object that are the sort keys, in order, the key of its sections first; nil
-  /// where a column does not have the order of its key.
+  /// The object's columns that are the sort keys, with the key of the sections first; nil if a key
+  /// is an expression or needs a collation.
   package var orderColumns: [String]? { neighbors.columns }
 
-  /// The column of the object whose values name the sections; nil for every other fetch.
+  /// The object's column whose values name the sections; nil without sections, or if their key is
+  /// an expression or needs a collation.
   package var sectionColumn: String? { sections == nil ? nil : neighbors.firstColumn }
 
   /// Whether the predicate compares texts with `MATCHES`.
@@ -79,12 +80,13 @@ package final class FetchPlan: Sendable {
     collationNames.contains { sql.contains($0) }
   }
 
-  /// The functions, the collation and the beginning of the columns that need ICU.
+  /// The names of the functions and the collation that need ICU, and the prefix of sort key
+  /// columns.
   private static let collationNames =
     ["fold", "lower", "upper", "sort_key", "like", "begins", "ends", "matches", "localized"]
     .map { "cordial_\($0)" } + [SQLNames.sortKeyColumn("")]
 
-  /// Returns the key of an object of the fetch, by its number.
+  /// Returns the key of the fetch's object with a number.
   package func key(_ object: Int64) -> ObjectKey { model.storedKey(entity.number, object) }
 
   init(
@@ -138,12 +140,12 @@ package final class FetchPlan: Sendable {
 }
 
 extension FetchPlan {
-  /// Returns what a fetch would read of the stores of a model.
+  /// Returns a plan that shows which properties of a model's stores a fetch would read.
   ///
   /// - Parameters:
   ///   - request: The request.
   ///   - model: The model. No store has to exist.
-  /// - Returns: The plan, which no snapshot runs.
+  /// - Returns: The plan, for examination only.
   /// - Throws: `unknownEntity`, `unknownProperty`, `predicateInvalid` or `invalidRequest`.
   package static func examining(
     _ request: FetchRequest,

@@ -1,6 +1,7 @@
 package import ObjectModel
 
-/// What a fetch reads, by which a live query decides whether a change can alter its result.
+/// The properties that a fetch reads, by which a live query decides whether a change can alter its
+/// result.
 package struct FetchReads: Sendable {
   /// The part of a fetch that reads a property.
   enum Part {
@@ -15,27 +16,27 @@ package struct FetchReads: Sendable {
   /// The part that is being compiled.
   private(set) var part = Part.condition
 
-  /// The entity's own properties by which objects match.
+  /// The entity's own properties that decide which objects match.
   package private(set) var condition: Set<String> = []
   /// The entity's own properties that determine the order.
   package private(set) var order: Set<String> = []
   /// The entity's own properties that selected values read, each with the names of these values.
   package private(set) var valueNames: [String: Set<String>] = [:]
-  /// The properties of other objects, with the paths to them.
+  /// The properties of other objects, with the paths to these objects.
   package private(set) var related = RelatedReads()
   /// The names of the selected values that read a property of another object.
   package private(set) var relatedNames: Set<String> = []
-  /// Whether the result depends on the time or on chance, which no commit determines.
+  /// Whether the result depends on the time or on random numbers, which change without a commit.
   package private(set) var isVolatile = false
-  /// The properties of other objects, by what they decide and the number of the declared entity.
+  /// The properties of other objects, by role and by the number of the declared entity.
   private var relatedByRole: [RelatedReads.Role: [Int: Set<String>]] = [:]
 
-  /// The entity's own properties that determine order and membership.
+  /// The entity's own properties that determine which objects match, and their order.
   package var membership: Set<String> { condition.union(order) }
   /// The entity's own properties on which the result depends, in any way.
   package var own: Set<String> { membership.union(valueNames.keys) }
 
-  /// Begins the part that what follows is read for.
+  /// Begins a part, to which the next noted reads belong.
   mutating func begin(_ part: Part) { self.part = part }
 
   /// Notes a property of the object itself.
@@ -50,9 +51,10 @@ package struct FetchReads: Sendable {
   /// Notes properties of other objects.
   ///
   /// - Parameters:
-  ///   - entity: The number of the entity of the objects.
-  ///   - properties: The names; none where only the existence of the objects matters.
-  ///   - origin: The relationships from the fetched object to them; nil where none reach them.
+  ///   - entity: The entity number of the objects.
+  ///   - properties: The names; empty if only the existence of the objects matters.
+  ///   - origin: The relationships from the fetched object to the objects; nil if no relationships
+  ///     reach the objects.
   mutating func note(
     related entity: Int,
     _ properties: Set<String>,
@@ -70,14 +72,14 @@ package struct FetchReads: Sendable {
     related.insert(properties, of: entity, at: origin.map { .init(steps: $0, role: role) })
   }
 
-  /// Notes that the result depends on the time or on chance.
+  /// Notes that the result depends on the time or on random numbers.
   mutating func noteVolatility() { isVolatile = true }
 
-  /// Returns the properties of other objects that some parts read, by the numbers of the entities
-  /// that have objects.
+  /// Returns the properties of other objects that the given roles read, by the numbers of concrete
+  /// entities.
   ///
   /// - Parameters:
-  ///   - roles: What the properties decide.
+  ///   - roles: The roles of the properties.
   ///   - model: The model of the request.
   /// - Returns: The names of the properties, by entity number.
   func related(

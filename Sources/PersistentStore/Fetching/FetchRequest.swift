@@ -6,7 +6,7 @@ package struct FetchRequest: Sendable, Equatable {
   /// One value of a result: its name, and its source.
   package struct Selection: Sendable, Equatable {
     package let name: String
-    /// A property, a key path over to-ones, or `tasks.@count`.
+    /// A key path, or an aggregate such as `tasks.@count`.
     package let path: String
     /// The replacement for a missing value, nil for null.
     package let fallback: JSONValue?
@@ -21,7 +21,8 @@ package struct FetchRequest: Sendable, Equatable {
   package var entity: String
   package var predicate: String?
   package var arguments: PredicateArguments
-  /// The sort keys: `"title"`, `"-priority"`, `"title:localized"`, key paths over to-ones.
+  /// The sort keys: key paths over to-ones or aggregates, such as `"title"`, `"-priority"`,
+  /// `"title:localized"` or `"tasks.@count"`.
   package var sort: [String]
   package var limit: Int?
   package var offset: Int
@@ -31,23 +32,23 @@ package struct FetchRequest: Sendable, Equatable {
   package var after: String?
   /// The key whose values divide the result into sections, which precedes the other sort keys.
   package var sectionBy: String?
-  /// The paths whose values make a group, for rows of values.
+  /// The paths by whose values objects are grouped, for rows of values.
   package var groupBy: [String]
   /// The condition on groups, for rows of values.
   package var having: String?
-  /// Whether equal rows are returned once, for rows of values.
+  /// Whether equal rows of values are returned only once.
   package var distinct: Bool
   /// Whether to include objects of the entity's descendants.
   package var subentities: Bool
-  /// The objects to which the fetch is limited, of an entity without descendants; nil for all.
+  /// The objects to which the fetch is limited, if its entity has no descendants; nil for no limit.
   package var objects: ObjectNumbers?
 
-  /// Whether rows of values are of groups of objects.
+  /// Whether each row of values represents a group of objects.
   var isGrouped: Bool {
     !groupBy.isEmpty || having != nil || select?.contains { $0.path.hasPrefix("@") } == true
   }
 
-  /// The keys of the order: that of the sections, then the others.
+  /// The keys of the order: the key of the sections, then the keys of `sort`.
   var orderKeys: [String] { (sectionBy.map { [$0] } ?? []) + sort }
 
   package init(
@@ -83,7 +84,7 @@ package struct FetchRequest: Sendable, Equatable {
   }
 }
 
-/// The numbers of objects of one entity, as SQL reads a list.
+/// The numbers of objects of one entity, as a list that SQL can read.
 package struct ObjectNumbers: Sendable, Equatable {
   /// A JSON array.
   let text: String

@@ -3,9 +3,9 @@ import ObjectModel
 
 /// A fetch whose condition is compiled: the first of three stages.
 ///
-/// The stages are types, so that no stage is left out or comes too early. Key paths add joins:
-/// those of the condition and of the order decide which objects the result has, and those of the
-/// selected values are for rows only.
+/// The stages are types, so that the type system enforces their order. Key paths add joins. The
+/// joins of the condition and of the order decide which objects the result has. Only rows need the
+/// joins of the selected values.
 struct ConditionStage {
   let request: FetchRequest
   let condition: SQLFragment
@@ -19,8 +19,8 @@ struct ConditionStage {
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - isGrouped: Whether the rows are those of groups.
-  ///   - context: What the SQL depends on, besides the request.
+  ///   - isGrouped: Whether each row represents a group.
+  ///   - context: The model, and the state of the store.
   /// - Throws: `unknownEntity`, `unknownProperty`, `predicateInvalid` or `limitExceeded`.
   init(
     _ request: FetchRequest,
@@ -69,7 +69,7 @@ struct OrderStage {
 
   /// Compiles the selected values.
   ///
-  /// - Parameter isGrouped: Whether the values are those of groups.
+  /// - Parameter isGrouped: Whether the values are values of groups.
   /// - Returns: The last stage.
   /// - Throws: `unknownProperty`, `invalidRequest` or `limitExceeded`.
   func selected(isGrouped: Bool = false) throws(StoreError) -> SelectionStage {
@@ -79,7 +79,7 @@ struct OrderStage {
   }
 }
 
-/// A fetch that is compiled wholly.
+/// A completely compiled fetch: the last stage.
 struct SelectionStage {
   let ordered: OrderStage
   let columns: [(sql: String, column: SelectedColumn)]

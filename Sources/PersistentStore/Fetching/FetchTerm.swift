@@ -2,27 +2,28 @@ import CordialValues
 package import ObjectModel
 import StoreLayout
 
-/// One comparison of the predicate of a fetch, for explanations of its result.
+/// One comparison of a fetch's predicate, for explanations of the result.
 package struct FetchTerm: Sendable {
   /// The comparison as the client wrote it.
   package let text: String
   /// The properties of the object itself that the comparison reads.
   package let properties: Set<String>
-  /// The properties of other objects that it reads, by entity number.
+  /// The properties of other objects that the comparison reads, by entity number.
   package let related: [Int: Set<String>]
   /// The comparison as a condition on the columns of one object.
   package let condition: RowCondition
-  /// The query for those of some objects that fulfil it: a JSON list of numbers is its first value.
+  /// The query for the given objects that fulfil the comparison; its first value is a JSON list of
+  /// the given objects' numbers.
   let matchSQL: String
   let values: [AttributeValue]
 }
 
 extension FetchCompiler {
-  /// Compiles each comparison of the predicate of a request on its own.
+  /// Compiles each comparison of a request's predicate separately.
   ///
   /// - Parameters:
-  ///   - request: A request that was compiled before.
-  ///   - context: What the SQL depends on, besides the request.
+  ///   - request: A request that is known to compile.
+  ///   - context: The model, and the state of the store.
   /// - Returns: The comparisons, in the order of the text.
   /// - Throws: The errors of compiling.
   static func terms(
@@ -69,7 +70,7 @@ extension String {
 }
 
 extension StoreSnapshot {
-  /// Returns the comparisons of the predicate of a request.
+  /// Returns the comparisons of a request's predicate.
   ///
   /// - Parameter request: The request.
   /// - Returns: The comparisons, in the order of the text.
@@ -78,7 +79,7 @@ extension StoreSnapshot {
     try FetchCompiler.terms(of: request, in: context)
   }
 
-  /// Returns which of some objects fulfil a comparison.
+  /// Returns the given objects that fulfil a comparison.
   ///
   /// - Throws: `SQLiteError`.
   package func fulfilling(_ objects: [Int64], _ term: FetchTerm) throws -> Set<Int64> {

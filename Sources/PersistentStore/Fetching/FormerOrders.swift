@@ -4,15 +4,15 @@ package import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// The orders that ordered to-manys had before commits of the history that changed them.
+/// The orders of ordered to-manys before the commits that changed these orders.
 ///
 /// The log has the former sort position of each moved member. Rewinding the log from the current
-/// order gives the order of the whole list. One pass over the log serves many commits.
+/// order gives the former order of the whole list. One pass over the log serves many commits.
 package struct FormerOrders {
   private let snapshot: StoreSnapshot
   /// The last commit whose orders a pass over the log reads.
   private let last: Int64
-  /// The orders that were read, by commit; `membersMax` limits the number of their members.
+  /// The known orders, by commit; `membersMax` limits the total number of their members.
   private var orders: [Int64: [ListName: [ObjectKey]]] = [:]
   /// The last commit up to which `orders` is complete.
   private var complete: Int64 = 0
@@ -25,7 +25,7 @@ package struct FormerOrders {
     let property: String
   }
 
-  /// Prepares the reading of orders.
+  /// Creates a reader of former orders.
   ///
   /// - Parameters:
   ///   - snapshot: The snapshot to read.
@@ -35,7 +35,8 @@ package struct FormerOrders {
     self.last = min(last, snapshot.head.number)
   }
 
-  /// Returns the members of a to-many before a commit that changed their order; nil if it did not.
+  /// Returns the members of a to-many before a commit that changed their order; nil if the commit
+  /// did not change the order.
   ///
   /// - Throws: `SQLiteError`.
   /// - Complexity: The first call is linear in the rows of the log since the commit.
@@ -78,7 +79,7 @@ package struct FormerOrders {
           known[list] = members.map { snapshot.model.key(toMany.destination, $0) }
         }
         orders[newest.number] = known
-        // The orders of the newest commits are dropped, and read again when they are requested.
+        // The orders of the newest commits are dropped. A later request reads them again.
         while count > Self.membersMax, let latest = orders.keys.max(), latest > commit.number {
           count -= orders.removeValue(forKey: latest)?.values.reduce(0) { $0 + $1.count } ?? 0
           complete = latest - 1
@@ -105,7 +106,7 @@ package struct FormerOrders {
   /// A commit with the lists whose order it changed.
   private struct Moves {
     let number: Int64
-    /// The last change before the commit.
+    /// The number of the last change before the commit.
     let after: Int64
     var lists: Set<ListName> = []
   }
@@ -114,7 +115,7 @@ package struct FormerOrders {
   private func moved(after start: Int64, from first: Int64) throws -> [Moves] {
     var moves: [Moves] = []
     var after = start
-    // The caller may be reading the commits with the statement of the log.
+    // The log's own statement may be in use, because the caller may iterate over commits with it.
     let commits = try snapshot.statement(
       """
       SELECT number, lastChange FROM cordial_transaction WHERE number >= ?1 AND number <= ?2

@@ -44,7 +44,8 @@ enum IdentityResolver {
     return value
   }
 
-  /// Returns the same value; nil for an ID of a form that the entity's objects do not have.
+  /// Returns the value of the identity attribute for an ID; nil if the entity's identities have a
+  /// different form.
   static func value(_ id: ObjectID, _ entity: EntityDescription) -> AttributeValue? {
     entity.identity?.type.codec.identityForm?.value(id.key)
   }

@@ -6,11 +6,11 @@ import SQLite
 
 /// The form in which the value of a column is written as JSON.
 ///
-/// It contains no reference. The encoder reads a form for each value of each row, where counting
-/// references would cost more than the reading.
+/// The enumeration contains no reference-counted value. The encoder reads a form for each value of
+/// each row, and counting references would cost more than reading the form.
 enum ColumnForm: Sendable {
   case integer
-  /// An integer, or a double where SQLite computed one.
+  /// An integer, or a double if SQLite computed a double.
   case number
   case boolean
   case double
@@ -19,15 +19,17 @@ enum ColumnForm: Sendable {
   case binary
   /// A JSON text, which was checked when it was stored.
   case json
-  /// A to-one to an entity without an identity attribute, given by that entity's number.
+  /// A to-one to an entity without an identity attribute; the column has the object's number.
   case object(entity: Int)
-  /// A to-one to an entity with an identity attribute, whose value the column has.
+  /// A to-one to an entity with an identity attribute; the column has the object's identity value.
   case identity(entity: Int)
   /// A to-one to an entity with an identity attribute and descendants: a JSON list of the object's
   /// number and its identity value.
   case member(entity: Int)
-  /// A to-many: a JSON list of numbers, or of identity values where the entity has them,
-  /// or of both where it has descendants too.
+  /// A to-many, as a JSON list of object numbers.
+  ///
+  /// If the entity has an identity attribute, the list has identity values instead. If the entity
+  /// also has descendants, each element is a list of the number and the identity value.
   case objects(entity: Int)
   /// A JSON list of values in the form of the log.
   case values(AttributeType)
@@ -97,7 +99,7 @@ enum ColumnForm: Sendable {
     do {
       elements = try JSONParser.parse(values).array ?? []
     } catch {
-      // As in the list of objects.
+      // Only invalid UTF-8 that an external client stored can break the list, which SQLite created.
       elements = []
     }
     writer.value(
@@ -119,7 +121,7 @@ enum ColumnForm: Sendable {
     do {
       elements = try JSONParser.parse(list).array ?? []
     } catch {
-      // SQLite created the list; only invalid UTF-8 that an external client stored can break it.
+      // Only invalid UTF-8 that an external client stored can break the list, which SQLite created.
       elements = []
     }
     if !isOne { writer.raw("[") }
@@ -174,7 +176,7 @@ enum ColumnForm: Sendable {
     }
   }
 
-  /// Returns the wrapped ID of an object whose identity value a column has.
+  /// Returns the wrapped ID of the object whose identity value is in a column.
   static func identityText(
     of entity: EntityDescription,
     _ row: PreparedStatement,
@@ -183,7 +185,7 @@ enum ColumnForm: Sendable {
     ObjectID(entity: entity.name, key: identityKey(of: entity, row, column)).description
   }
 
-  /// Returns the key of the wrapped ID of an object whose identity value a column has.
+  /// Returns the key in the wrapped ID of the object whose identity value is in a column.
   static func identityKey(
     of entity: EntityDescription,
     _ row: PreparedStatement,
@@ -200,22 +202,23 @@ enum ColumnForm: Sendable {
 /// One value of a returned object: its name, and the form of its column.
 struct SelectedColumn: Sendable {
   let name: String
-  /// The names of the objects around the value in the response, from the outside, then its own.
+  /// The names of the JSON objects that enclose the value in the response, from the outermost, and
+  /// the name of the value.
   let path: [String]
   let form: ColumnForm
-  /// The descendant of the fetched entity that has the value; nil when all objects have it.
+  /// The number of the descendant entity that has the value; nil when all objects have the value.
   var owner: Int?
 }
 
 /// The encoder of rows as objects of the protocol.
 ///
-/// A row begins with the object's number, its version and, if any object of the fetch has one, its
-/// identity value. The selected columns follow.
+/// A row begins with the object's number and its version. The identity value comes next if any
+/// object of the fetch has an identity. The selected columns follow.
 struct ObjectEncoder: Sendable {
   let entity: EntityDescription
   private let model: Model
   private let forms: [ColumnForm]
-  /// The texts `,"values":{"title":`, `,"done":` and so on, one after the other.
+  /// The texts `,"values":{"title":`, `,"done":` and so on, in one array.
   private let heads: [UInt8]
   /// The end of each head.
   private let headEnds: [Int]
@@ -225,9 +228,9 @@ struct ObjectEncoder: Sendable {
   private let firstColumn: Int32
   /// Whether `indices` selects the values; otherwise all selected columns are written in order.
   private let hasIndices: Bool
-  /// The indices of its values among the selected columns.
+  /// The indices of the entity's values among the selected columns.
   private let indices: [Int32]
-  /// The encoders of the entities whose objects a fetch of their ancestor returns.
+  /// The encoders of the entities in a fetch of their ancestor, by entity number.
   private let kinds: [Int: ObjectEncoder]
   private let hasEntityEncoders: Bool
 

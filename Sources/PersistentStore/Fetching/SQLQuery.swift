@@ -6,19 +6,19 @@ import PersistentHistory
 struct SQLFragment: Sendable {
   var sql: String
   var values: [AttributeValue]
-  /// The maximum number of entries that it needs on the stack of SQLite's parser.
+  /// The maximum number of entries that the SQL needs on the stack of SQLite's parser.
   var depth: Int
-  /// The same condition on the columns of one row.
+  /// The same condition in a form that evaluates the columns of one row in memory.
   var condition = RowCondition.unknown
 
-  /// Creates a piece of SQL; the default depth is that of a comparison of two columns.
+  /// Creates a piece of SQL; the default depth fits a comparison of two columns.
   init(_ sql: String, _ values: [AttributeValue] = [], depth: Int = 10) {
     self.sql = sql
     self.values = values
     self.depth = depth
   }
 
-  /// Returns the condition that some objects also fulfil this one.
+  /// Returns this condition with an additional limit to the given objects.
   func among(_ objects: ObjectNumbers) -> SQLFragment {
     SQLFragment(
       "(\(sql)) AND t.\"_id\" IN (SELECT value FROM json_each(?))",
@@ -51,15 +51,15 @@ struct SQLJoins {
     self.prefix = prefix
   }
 
-  /// Returns the alias of the table at the end of a path of to-ones; the empty path is the entity
-  /// itself.
+  /// Returns the alias of the tables at the end of a path of to-ones, which are joined at the first
+  /// call.
   ///
   /// - Parameters:
   ///   - path: The path.
   ///   - tables: The tables of the path's objects, in the form of FROM; each object is in one
   ///     table.
   ///   - column: The column that references the objects.
-  /// - Returns: The alias; for several tables, one alias that names all of them.
+  /// - Returns: The alias, which names all of the tables.
   mutating func alias(for path: [String], tables: [String], from column: String) -> String {
     if let alias = aliases[path] { return alias }
     let alias = "\(prefix)\(aliases.count + 1)"
@@ -77,11 +77,12 @@ struct SQLJoins {
 /// The start of key paths: the fetched entity, or the members of a to-many in a subquery.
 struct QueryScope {
   let entity: EntityDescription
-  /// The alias of its table.
+  /// The alias of the entity's table.
   let alias: String
-  /// The variable that names one of its objects; nil for the fetched entity.
+  /// The variable that names an object of the scope; nil for the fetched entity.
   let variable: String?
-  /// The relationships from the fetched object to the scope's; nil where none reach it.
+  /// The relationships from the fetched object to the scope's objects; nil if no relationships
+  /// reach these objects.
   let origin: [RelatedReads.Step]?
   var joins: SQLJoins
 }

@@ -1,10 +1,11 @@
-/// SQL texts of which equal ones share their storage: fetches of the same form differ in values
-/// alone.
+/// A pool in which equal SQL texts share their storage.
+///
+/// Fetches of the same form have the same SQL, and differ only in their values.
 final class SQLTexts {
-  /// Texts that were forgotten and are in use stay as they are.
+  /// The shared texts; a text that the cache drops stays valid while a plan uses it.
   private var known = TextCache<String>(countMax: 4096, bytesMax: 4 << 20)
 
-  /// Returns a text that is equal to another one.
+  /// Returns the shared copy of a text.
   func shared(_ text: String) -> String {
     if let known = known[text] { return known }
     known.insert(text, for: text)

@@ -1,6 +1,6 @@
 import SQLite
 
-/// The time until the first row of a sorted result.
+/// A timer that measures the time until the first row of a sorted result.
 final class SortTimer {
   fileprivate let request: FetchRequest
   fileprivate let sql: String
@@ -21,7 +21,7 @@ final class SortTimer {
     self.statement = statement
   }
 
-  /// Stops at the first row.
+  /// Stops the timer at the first row, and notes the time if SQLite sorted rows.
   func stop() throws {
     guard isRunning else { return }
     isRunning = false
@@ -30,7 +30,7 @@ final class SortTimer {
   }
 }
 
-/// Sorts for which no index has the order.
+/// The detection of sorts that no index supports.
 extension StoreReader {
   /// Returns a timer for a statement that is about to run; nil for a request without sort keys.
   func timer(
@@ -53,7 +53,7 @@ extension StoreReader {
     return sorts
   }
 
-  /// Notes that a statement has its first row, if it sorted the whole result for it.
+  /// Notes the time until a statement's first row if the statement sorted its whole result.
   fileprivate func noteSort(_ timer: SortTimer, _ time: Duration) throws {
     guard try sortsWholly(timer.sql) else { return }
     unindexed.add(

@@ -1,18 +1,19 @@
 import SQLite
 
-/// The error that a value is too long for an event loop, and another thread has to read it.
+/// The error that a value is too long for an event loop, so that a different thread must read it.
 package struct LongValue: Error {
   package init() {}
 }
 
-/// What an event loop reads itself: no long value, so that no connection waits for it.
+/// The limit of a reader on an event loop, where reading a long value would delay every connection.
 extension StoreReader {
-  /// The length of the values that an event loop's connections read and write at most, in bytes:
-  /// reading a longer one takes too long there.
+  /// The maximum length in bytes of a value that an event loop reads or writes; a longer value
+  /// would block the loop for too long.
   package static let loopValueBytesMax = 256 << 10
 
-  /// Makes the reader that of an event loop, where reading a value that is longer than
-  /// `loopValueBytesMax` fails with `LongValue`.
+  /// Limits the reader to the values that an event loop may read.
+  ///
+  /// Reading a value that is longer than `loopValueBytesMax` then fails with `LongValue`.
   ///
   /// - Throws: `SQLiteError`.
   package func limitToLoop() throws {
@@ -20,7 +21,7 @@ extension StoreReader {
     isOnLoop = true
   }
 
-  /// Runs a body that reads, and reports a value that is too long for this reader.
+  /// Runs a body that reads, and throws `LongValue` for a value that is too long for this reader.
   func limitingValues<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()

@@ -6,15 +6,15 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// The error that changes of an external client must be sealed before any read.
+/// The error that the writer must seal changes of an external client before any read.
 package struct UnsealedChanges: Error {
   package init() {}
 }
 
 /// One read connection with its statements.
 ///
-/// One thread at a time uses a reader: the event loop that owns it, or the worker to which the pool
-/// lends it.
+/// Only one thread at a time uses a reader: the event loop that owns the reader, or the worker that
+/// borrows the reader from the pool.
 package final class StoreReader {
   let facts: StoreFile.Facts
   /// The SQL of the plans that the reader compiled.
@@ -28,12 +28,13 @@ package final class StoreReader {
   private let commit: PreparedStatement
   private var statements = TextCache<PreparedStatement>(countMax: 256, bytesMax: 8 << 20)
   private var plans: [PlanKey: FetchPlan] = [:]
-  /// The head that was read last, the version of the file at that time, and the text of its token.
+  /// The last head that was read, the file's data version at that time, and the head's token as
+  /// text.
   private var known: (head: HistoryHead, version: UInt32, token: String)?
-  /// The statements that look up one object of an entity, by the entity's number.
+  /// The statements that look up one object, by entity number.
   private var lookUps: [Int: LookUp] = [:]
   private var texts: [Int: (attributes: [String], statement: PreparedStatement)] = [:]
-  /// Whether the statement of an SQL text sorts its whole result, for statements that sort.
+  /// Whether a sorting statement sorts its whole result, by SQL text.
   var wholeSorts = TextCache<Bool>(countMax: 256, bytesMax: 1 << 20)
   let unindexed: UnindexedSorts
   private let used: UsedIndexes
@@ -77,7 +78,8 @@ package final class StoreReader {
     files = OpenedFiles(path)
   }
 
-  /// Sets what is called between SQLite's instructions, and may wait; nil for nothing.
+  /// Sets the function that runs between SQLite's instructions, and may wait; nil removes the
+  /// function.
   package func whenChecked(_ body: (() -> Void)?) { queue.progress.whenChecked = body }
 
   package var model: Model { facts.model }
@@ -86,9 +88,9 @@ package final class StoreReader {
   /// Reads in one read transaction, so that all results are of one commit.
   ///
   /// - Parameters:
-  ///   - hidesUnsealed: Whether the snapshot shows the newest sealed commit while an external
-  ///     client's changes are not sealed.
-  ///   - interruption: What stops the body's statements; nil for nothing.
+  ///   - hidesUnsealed: Whether to show the newest sealed commit, instead of failing, if an
+  ///     external client's changes are not sealed.
+  ///   - interruption: The interruption that stops the body's statements; nil for none.
   ///   - body: Reads the snapshot.
   /// - Returns: The result of the body.
   /// - Throws: `UnsealedChanges` when the writer must seal first; `Interrupted`; `SQLiteError`; the
@@ -116,12 +118,13 @@ package final class StoreReader {
   ///
   /// - Parameters:
   ///   - token: The commit.
-  ///   - interruption: What stops the body's statements; nil for nothing.
+  ///   - interruption: The interruption that stops the body's statements; nil for none.
   ///   - body: Reads the snapshot.
   /// - Returns: The result of the body.
-  /// - Throws: `historyExpired` when the log does not have the commit, or when the store was
-  ///   migrated after it; `Interrupted`; `SQLiteError`; the errors of the body.
-  /// - Complexity: Linear in the changes after the commit, unless the reader shows it already.
+  /// - Throws: `historyExpired` when the log does not have the commit, or when a later commit
+  ///   migrated the store; `Interrupted`; `SQLiteError`; the errors of the body.
+  /// - Complexity: Linear in the changes after the commit, unless the reader already shows that
+  ///   commit.
   package func snapshot<Result>(
     asOf token: StoreToken,
     interruption: Interruption? = nil,
@@ -168,12 +171,12 @@ package final class StoreReader {
         StoreSnapshot(reader: self, log: log, head: head, hidesUnsealedChanges: false)
       )
     }
-    // The snapshot continues, whatever has stopped its earlier state.
+    // The caller's snapshot remains in use, even if reading the earlier state failed.
     try Self.reading { try queue.use { _ in try past.restore(shown) } }
     return try result.get()
   }
 
-  /// What stops the statements of the reader at the moment; nil for nothing.
+  /// The interruption that currently stops the reader's statements; nil for none.
   fileprivate var interruption: Interruption? { queue.progress.interruption }
 
   fileprivate func stopping<Result>(
@@ -183,7 +186,8 @@ package final class StoreReader {
     try queue.progress.stopping(by: interruption, body)
   }
 
-  /// Runs a statement with long parts in which SQLite does not look at the interruption.
+  /// Runs a statement so that an interruption also stops long parts in which SQLite does not call
+  /// the progress handler.
   fileprivate func interruptingCalls<Result>(_ body: () throws -> Result) throws -> Result {
     try queue.use { try $0.interruptingCalls(body) }
   }
@@ -209,7 +213,7 @@ package final class StoreReader {
     _ interruption: Interruption?,
     _ body: (HistoryHead) throws -> Result
   ) throws -> Result {
-    // The owner of this reader is one thread, which steps the statements without the queue's lock.
+    // Only one thread at a time uses this reader, so that statements run without the queue's lock.
     try Self.reading {
       try checkFiles()
       try begin.run()
@@ -221,28 +225,29 @@ package final class StoreReader {
         return try limitingValues { try body(head) }
       }
     } catch {
-      // SQLite rolls the transaction back itself after some errors, such as those of the disk.
+      // SQLite rolls the transaction back automatically after some errors, such as disk errors.
       if try queue.use({ $0.isInTransaction }) { try commit.run() } else { past.transactionEnded() }
       throw error
     }
     try commit.run()
-    // Otherwise some of the rows may be those of an earlier commit.
+    // If the shared log was replaced, some rows may come from an earlier commit.
     try Self.reading { try checkFiles() }
     return result
   }
 
-  /// Fails where other connections write to another log than the one that this connection reads.
+  /// Fails if other connections write to a different log than this connection reads.
   private func checkFiles() throws {
     guard files.sharesLog else { throw StoreError.storeGone(files.sharedPath) }
     if SQLiteConnection.hasLostPages { try queue.use { db in try db.checkSharing() } }
   }
 
-  /// The maximum number of unsealed changes that a reader hides; it keeps their rows in memory.
+  /// The maximum number of unsealed changes that a reader hides, because their rows are in memory.
   private static let hiddenMax: Int64 = 200_000
 
   /// Makes the tables show the newest sealed commit.
   private func hideUnsealed(_ head: HistoryHead) throws {
-    // A change of the views makes SQLite recompile the connection's statements.
+    // The views change only if necessary, because SQLite then recompiles the connection's
+    // statements.
     if !head.isSealed {
       guard head.lastLogged - head.lastChange <= Self.hiddenMax else {
         throw StoreError(
@@ -266,16 +271,16 @@ package final class StoreReader {
     }
   }
 
-  /// Writes one object, without other reads while no process commits.
+  /// Writes one object and reads only the object's row, as long as no process commits.
   ///
-  /// The statement that reads the object's row is the read transaction.
+  /// The statement that reads the row is its own read transaction.
   ///
   /// - Parameters:
   ///   - id: The object's wrapped ID.
   ///   - writer: The writer of the response.
-  ///   - begin: Called before the object is written, with the token of the position that is shown.
-  /// - Returns: Whether the object was written. Every other case, such as a deleted object, needs a
-  ///   snapshot.
+  ///   - begin: Called before the object is written, with the token of the current position.
+  /// - Returns: Whether the object was written; if not, for example because it was deleted, the
+  ///   caller needs a snapshot.
   /// - Throws: `SQLiteError`.
   package func write(
     _ id: String,
@@ -293,7 +298,7 @@ package final class StoreReader {
     row.bind(object, at: 1)
     guard try limitingValues({ try row.step() }) else { return false }
     if row.dataVersion != known?.version { _ = try readHead() }
-    // Until the next snapshot, the views may still show tables without changes that are sealed now.
+    // Until the next snapshot, the views may still hide changes that have been sealed since.
     guard let known, known.head.isSealed, !past.isHiding,
       known.head.mayDangle == lookUp.mayDangle,
       files.sharesLog, !SQLiteConnection.hasLostPages
@@ -309,7 +314,7 @@ package final class StoreReader {
     let mayDangle = known.head.mayDangle
     if let lookUp = lookUps[entity.number], lookUp.mayDangle == mayDangle { return lookUp }
     let plan = try wholePlan(entity, mayDangle: mayDangle)
-    // This statement is not in `statements`, which may be emptied while this statement is in use.
+    // The statement is not in `statements`, because the cache may drop a statement that is in use.
     let row = try queue.use { db in try PreparedStatement(db, plan.rowSQL) }
     let lookUp = LookUp(plan: plan, row: row, mayDangle: mayDangle)
     lookUps[entity.number] = lookUp
@@ -347,7 +352,7 @@ package final class StoreReader {
 
   /// Returns the statement that reads texts of an object.
   ///
-  /// An entity has one statement, because its callers always request the same texts.
+  /// The reader keeps one statement for each entity, because callers always request the same texts.
   func textStatement(
     _ entity: Int,
     _ attributes: [String]
@@ -362,7 +367,7 @@ package final class StoreReader {
     return prepared
   }
 
-  /// Returns the plan of every attribute and to-one of an entity.
+  /// Returns the plan that selects every attribute and to-one of an entity.
   func wholePlan(_ entity: EntityDescription, mayDangle: Bool) throws -> FetchPlan {
     let key = PlanKey(entity: entity.name, mayDangle: mayDangle)
     if let known = plans[key] { return known }
@@ -382,14 +387,14 @@ extension StoreSnapshot {
   /// - Throws: `SQLiteError`.
   package func oldestPast() throws -> StoreToken { try reader.oldestPast() }
 
-  /// What stops the statements of the snapshot; nil for nothing.
+  /// The interruption that stops the snapshot's statements; nil for none.
   package var interruption: Interruption? { reader.interruption }
 
-  /// Runs a body whose statements another interruption stops than those of the whole snapshot.
+  /// Runs a body whose statements have their own interruption.
   ///
   /// - Parameters:
-  ///   - interruption: The interruption; nil for that of the whole snapshot.
-  ///   - body: Reads the snapshot, which stays valid where the body is stopped.
+  ///   - interruption: The interruption; nil for the interruption of the whole snapshot.
+  ///   - body: Reads the snapshot, which remains valid if the interruption stops the body.
   /// - Returns: The result of the body.
   /// - Throws: `Interrupted`; the errors of the body.
   package func stopping<Result>(
@@ -399,13 +404,16 @@ extension StoreSnapshot {
     try reader.stopping(by: interruption, body)
   }
 
-  /// Runs a statement with long parts in which SQLite does not look at the interruption.
+  /// Runs a statement so that an interruption also stops long parts in which SQLite does not call
+  /// the progress handler.
   func interruptingCalls<Result>(_ body: () throws -> Result) throws -> Result {
     try reader.interruptingCalls(body)
   }
 
-  /// Returns the time of a commit; of the next one that the log has, or of the newest one, where it
-  /// does not have the commit.
+  /// Returns the time of a commit.
+  ///
+  /// If the log does not have the commit, the time is that of the next commit in the log or, if
+  /// there is no later commit, of the newest commit.
   ///
   /// - Parameter number: The number of the commit.
   /// - Returns: Milliseconds since 1970.

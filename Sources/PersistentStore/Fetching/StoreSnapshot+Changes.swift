@@ -3,15 +3,16 @@ import ObjectModel
 package import PersistentHistory
 import StoreLayout
 
-/// The changes that lead to a snapshot.
+/// The changes before a snapshot.
 extension StoreSnapshot {
-  /// Returns the combined changes since a position, without derived values that are as they were.
+  /// Returns the combined changes since a position, except derived values that have their former
+  /// value.
   ///
   /// - Parameters:
   ///   - position: The position after which the changes begin.
   ///   - changesMax: The maximum number of logged changes.
-  /// - Returns: The change set; nil when there are more changes, or when the log does not reach
-  ///   back to the position.
+  /// - Returns: The change set; nil when there are more than `changesMax` changes, or when the log
+  ///   does not reach back to the position.
   /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the changes logged since the position.
   package func changes(since position: LogPosition, changesMax: Int = .max) throws -> ChangeSet? {
@@ -26,7 +27,7 @@ extension StoreSnapshot {
       of: Set(uncounted.map(\.key.entity))
     )
     for change in uncounted {
-      // A link row may name an object that does not exist.
+      // A link row may reference an object that does not exist.
       guard try exists(change.key) else {
         set.changes[change.key] = nil
         continue
@@ -47,7 +48,7 @@ extension StoreSnapshot {
     return set
   }
 
-  /// Returns the authors of the commits after a commit, each with its last one.
+  /// Returns the authors of the commits after a commit, each with the author's last commit.
   ///
   /// - Parameter commit: The commit after which the range begins.
   /// - Returns: The authors, in the order of their last commits.

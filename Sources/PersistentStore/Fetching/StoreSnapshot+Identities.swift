@@ -5,7 +5,7 @@ package import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// The names of objects.
+/// The identities of objects.
 extension StoreSnapshot {
   /// Returns the object that a wrapped ID names, whether or not it exists.
   ///
@@ -78,10 +78,10 @@ extension StoreSnapshot {
     }
   }
 
-  /// Returns whether an object of an entity was given its number before or at this position.
+  /// Returns whether the store had allocated an object's number at this position.
   ///
   /// - Parameter key: The object.
-  /// - Returns: Whether the number was given.
+  /// - Returns: Whether the number was allocated.
   /// - Throws: `SQLiteError`.
   package func wasAllocated(_ key: ObjectKey) throws -> Bool {
     let sequence = try statement("SELECT seq FROM sqlite_sequence WHERE name = ?")
@@ -90,7 +90,7 @@ extension StoreSnapshot {
     guard try sequence.step(), key.object <= sequence.integer(0),
       model.entity(key.entity).numbers.contains(key.object)
     else { return false }
-    // The sequence is that of the newest commit.
+    // The sequence belongs to the newest commit, which may be later than this position.
     return try log.tombstone(of: key) != nil || !isInsertedLater(key)
   }
 

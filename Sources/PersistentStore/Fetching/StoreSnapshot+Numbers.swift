@@ -2,7 +2,7 @@ package import ObjectModel
 import SQLite
 import StoreLayout
 
-/// The numbers of all objects of an entity, for those who read them in portions.
+/// The numbers of all objects of an entity, for callers that read the numbers in portions.
 extension StoreSnapshot {
   /// Returns the numbers of an entity's objects after a number, ascending.
   ///
@@ -28,7 +28,7 @@ extension StoreSnapshot {
     var last = object
     while try rows.step() {
       let number = rows.integer(0)
-      // In a damaged tree, a caller that continues after the last number would never end.
+      // With a damaged tree, a caller that continues after the last number could loop forever.
       guard number > last else {
         throw SQLiteError(.corrupt, "The objects of \(entity.name) are not in their order")
       }

@@ -22,7 +22,7 @@ package struct FetchSection: Sendable, Equatable {
     writer.raw("]")
   }
 
-  /// Writes the section, and moves the offset to the next one.
+  /// Writes the section, and moves the offset to the next section.
   fileprivate func write(at offset: inout Int64, to writer: inout JSONWriter) {
     if offset > 0 { writer.raw(",") }
     writer.raw("{\"name\":")
@@ -135,11 +135,11 @@ extension StoreSnapshot {
     to writer: inout JSONWriter
   ) throws -> String? {
     let plan = try valuesPlan(request)
-    // One row more tells whether rows follow.
+    // One extra row shows whether more rows follow.
     let limit = plan.limit.map { $0 + 1 }
     let rows = try bound(plan.sql, plan.values, limit: limit, offset: plan.offset)
     defer { rows.reset() }
-    // Groups and distinct rows are sorted even where an index has the order of their objects.
+    // Groups and distinct rows are sorted even if an index has the order of their objects.
     let timer = plan.isOfObjects ? reader.timer(of: request, plan.sql, rows) : nil
     let form = RowForm(plan)
     var count = 0
@@ -183,7 +183,7 @@ extension StoreSnapshot {
     }
   }
 
-  /// The names of a row's values.
+  /// The JSON texts before, between and after a row's values.
   private struct RowForm {
     let plan: ValuesPlan
     let heads: [String]
@@ -207,7 +207,7 @@ extension StoreSnapshot {
     }
   }
 
-  /// Returns the cursor after a row of values; nil where a page cannot begin.
+  /// Returns the cursor after a row of values; nil if no page can begin there.
   private func cursor(
     of request: FetchRequest,
     _ plan: ValuesPlan,
@@ -218,7 +218,8 @@ extension StoreSnapshot {
       return try cursor(self.plan(request), after: object)
     }
     guard plan.cursorKeys > 0, !last.isEmpty else { return nil }
-    // No object's number is greater, so that only the values of the groups decide.
+    // `Int64.max` follows every object's number, so that only the group's values decide the
+    // position.
     return FetchCursor(keys: last, object: .max).text(of: request, in: reader.facts.identifier)
   }
 
@@ -241,7 +242,7 @@ extension StoreSnapshot {
     try writeSections(sections, plan.values, bytesMax: bytesMax, to: &writer)
   }
 
-  /// Returns the number of the rows of values of a request, without its window.
+  /// Returns the count of a request's rows of values, regardless of its window.
   ///
   /// - Parameter request: The request, without a cursor.
   /// - Returns: The number of rows.
@@ -266,7 +267,7 @@ extension StoreSnapshot {
   /// Writes the objects that relationships reference, as `{"Task/p1":object}`, each object once.
   ///
   /// - Parameters:
-  ///   - paths: Key paths of relationships, as `tasks` and `group.tasks`.
+  ///   - paths: Key paths of relationships, such as `tasks` and `group.tasks`.
   ///   - entity: The entity at the start of the paths.
   ///   - objects: The objects at the start of the paths.
   ///   - bytesMax: The maximum length of the writer's bytes.
@@ -312,9 +313,10 @@ extension StoreSnapshot {
     return statements
   }
 
-  /// Writes the objects that a relationship of several objects references, except written ones.
+  /// Writes the objects that a relationship of several objects references, except objects that are
+  /// already written.
   ///
-  /// It returns the numbers of all objects that the relationship references.
+  /// - Returns: The numbers of all objects that the relationship references.
   private func writeMembers(
     _ relationship: RelationshipDescription,
     of from: (entity: EntityDescription, objects: [Int64]),
@@ -349,15 +351,15 @@ extension StoreSnapshot {
     return objects
   }
 
-  /// Returns the condition that a relationship of some objects references the object `t`; a JSON
-  /// list has the numbers of these objects.
+  /// Returns the condition that a relationship of some objects references the object `t`; the first
+  /// bound value is a JSON list of the owners' numbers.
   private func membersCondition(
     _ relationship: RelationshipDescription,
     _ entity: EntityDescription
   ) -> String {
     let list = "(SELECT value FROM json_each(?1))"
     let links = LinkTable(relationship, in: model)
-    // For a one-to-many, the members' own table has the column.
+    // The members' own table has the column of a one-to-many.
     if relationship.storage == .inverseColumn { return "t.\(links.owner) IN \(list)" }
     return "t.\"_id\" IN (\(links.members(of: "IN \(list)")))"
   }

@@ -9,22 +9,23 @@ extension StoreSnapshot {
   /// Returns the objects from which a path reaches changed objects, or reached them before the
   /// changes.
   ///
-  /// A path of before may differ from that of now. Where they part, either the object itself has
-  /// changed, or a member has left its to-many; both are changed objects at the end of a shorter
-  /// path or of this one. From there back, the path of before is that of now. Only the former
-  /// owners of changed members are therefore read from the log.
+  /// A former path may differ from the current path. At the first difference, either the object
+  /// itself has changed, or a member has left its to-many. In both cases, the changed object is at
+  /// the end of this path or of a shorter path. Between the wanted object and that changed object,
+  /// the former path is equal to the current path. The log is therefore needed only for the former
+  /// owners of changed members.
   ///
   /// - Parameters:
   ///   - objects: The numbers of the changed objects at the end of the path.
-  ///   - path: The relationships from the wanted objects to the changed ones.
+  ///   - path: The relationships from the wanted objects to the changed objects.
   ///   - changes: The changes from a position to this snapshot.
   ///   - position: The position, to which the log reaches back.
   ///   - max: The maximum number of objects on each step of the path.
-  /// - Returns: The numbers of the objects, maybe with some of other entities; nil where there are
-  ///   more.
+  /// - Returns: The numbers of the objects, possibly with some objects of other entities; nil if
+  ///   there are more than `max` objects.
   /// - Throws: `SQLiteError`.
-  /// - Complexity: One look-up for each object on the path; linear in the changes where a changed
-  ///   object was the member of another to-many.
+  /// - Complexity: One look-up for each object on the path; linear in the changes if a changed
+  ///   object was a member of a different to-many.
   package func origins(
     of objects: Set<Int64>,
     on path: [RelatedReads.Step],
@@ -47,7 +48,7 @@ extension StoreSnapshot {
     return reached.count <= max ? reached : nil
   }
 
-  /// Returns the owners of members now, at most one more than the maximum.
+  /// Returns the current owners of members, and stops after one owner more than the maximum.
   private func owners(
     of members: Set<Int64>,
     by relationship: RelationshipDescription,

@@ -10,7 +10,7 @@ package struct StoreSnapshot {
   let reader: StoreReader
   package let log: HistoryLog
   package let head: HistoryHead
-  /// Whether changes of an external client that are not sealed exist, which the snapshot hides.
+  /// Whether an external client has made unsealed changes, which the snapshot hides.
   package let hidesUnsealedChanges: Bool
 
   package var model: Model { reader.model }
@@ -18,7 +18,7 @@ package struct StoreSnapshot {
   /// The position that this snapshot shows.
   package var token: StoreToken { reader.token(head) }
 
-  /// The number of statements that the snapshot's connection has run, for differences.
+  /// The count of statements that the snapshot's connection has run, for measuring differences.
   package var statementCount: Int { reader.statementCount }
 
   func statement(_ sql: String) throws -> PreparedStatement {
@@ -42,9 +42,10 @@ package struct StoreSnapshot {
   /// Returns the commit before the first commit at or after a time.
   ///
   /// - Parameter time: Milliseconds since 1970.
-  /// - Returns: The number; that of the newest commit if all are before the time.
+  /// - Returns: The commit number; the newest commit's number if all commits are before the time.
   /// - Throws: `SQLiteError`.
-  /// - Complexity: Linear in the retained commits, whose times may go back with the clock.
+  /// - Complexity: Linear in the retained commits, because a clock that is set back breaks the
+  ///   order of their times.
   package func lastCommit(before time: Int64) throws -> Int64 {
     let first = try statement(
       """
@@ -78,11 +79,11 @@ package struct StoreSnapshot {
 
   /// Reads the state of an earlier commit in the read transaction of this snapshot.
   ///
-  /// It makes SQLite compile the statements of the connection again, so that only a reader of past
-  /// commits should be used for it often.
+  /// Each call makes SQLite recompile the connection's statements. A frequent caller should
+  /// therefore use a reader of past commits.
   ///
   /// - Parameters:
-  ///   - position: The position of the commit, which the log reaches.
+  ///   - position: The position of the commit, to which the log reaches back.
   ///   - body: Reads the earlier state.
   /// - Returns: The result of the body.
   /// - Throws: `SQLiteError`; the errors of the body.
@@ -104,12 +105,13 @@ package struct StoreSnapshot {
       .map { LogPosition(commit: $0.token.number, lastChange: $0.lastChange) }
   }
 
-  /// The newest migration, whose earlier commits cannot be read; nil when there is none.
+  /// Returns the newest migration, before which no commit can be read; nil when there is none.
   package func newestMigration() throws -> Int64? {
     try reader.commits.newestBarrier(.migration)?.number
   }
 
-  /// The newest commit of another version of ICU's folding and collation; nil when there is none.
+  /// Returns the newest commit before which a different ICU version folded the texts; nil when
+  /// there is none.
   package func newestFolding() throws -> Int64? {
     try reader.commits.newestBarrier(.folding)?.number
   }
@@ -119,7 +121,7 @@ package struct StoreSnapshot {
   /// Whether a to-one may reference an object that does not exist.
   package var mayDangle: Bool { head.mayDangle }
 
-  /// What the SQL of fetches depends on, besides their requests.
+  /// The inputs that determine a fetch's SQL besides the request.
   var context: FetchContext {
     FetchContext(
       model: model,
@@ -143,7 +145,7 @@ package struct StoreSnapshot {
     )
   }
 
-  /// Returns the plan for whole objects of an entity, or for selected values of them.
+  /// Returns the plan for whole objects of an entity, or for selected values of the objects.
   ///
   /// - Parameters:
   ///   - entity: The entity.
@@ -165,7 +167,7 @@ package struct StoreSnapshot {
   /// - Parameters:
   ///   - object: The number of the object.
   ///   - plan: A plan of the object's entity.
-  ///   - writer: The writer of the response; it gets nothing when there is no such object.
+  ///   - writer: The writer of the response, which is unchanged when there is no such object.
   /// - Returns: Whether the object exists.
   /// - Throws: `SQLiteError`.
   package func write(
@@ -216,8 +218,8 @@ package struct StoreSnapshot {
   ///
   /// - Parameters:
   ///   - plan: The fetch.
-  ///   - spare: The maximum number of objects before the window, and after it, for which the body
-  ///     is called too.
+  ///   - spare: The maximum number of extra objects before the window, and after the window, that
+  ///     the body receives.
   ///   - body: Called with the number of each object, and a function that writes the object.
   /// - Returns: Whether more objects follow.
   /// - Throws: `SQLiteError`; the errors of the body.
@@ -241,7 +243,7 @@ package struct StoreSnapshot {
   ///
   /// - Parameters:
   ///   - writer: The writer of the response so far.
-  ///   - bytesMax: The maximum length of its bytes.
+  ///   - bytesMax: The maximum length of the response, in bytes.
   /// - Throws: `limitExceeded`.
   package static func check(_ writer: JSONWriter, _ bytesMax: Int) throws(StoreError) {
     guard !writer.isRefused else { throw memoryIsUsed }
@@ -265,7 +267,8 @@ package struct StoreSnapshot {
 
   /// Calls a body with the numbers of the objects of a fetch, in its order and window.
   ///
-  /// The parameters and the result are those of `eachObject`.
+  /// The parameters and the result are those of `eachObject`, but the body receives only the
+  /// number.
   @discardableResult
   package func eachNumber(
     _ plan: FetchPlan,
@@ -288,10 +291,10 @@ package struct StoreSnapshot {
     return (objects, hasMore)
   }
 
-  /// Calls a body with the rows of a window, and returns whether more rows follow it.
+  /// Calls a body with the rows of a window, and returns whether more rows follow.
   ///
-  /// After a cursor, the objects that lack the first sort key may come last, from a second
-  /// statement. One row after the window is read as well, to find out whether more rows follow.
+  /// After a cursor, a second statement may return the objects that lack the first sort key. One
+  /// extra row after the window shows whether more rows follow.
   private func eachRow(
     of plan: FetchPlan,
     _ sql: String,
@@ -320,7 +323,7 @@ package struct StoreSnapshot {
     return try readRows(missingSQL, plan.wholeValues, offset: 0)
   }
 
-  /// Returns the number of objects of a fetch without its window.
+  /// Returns the count of a fetch's objects, regardless of its window.
   ///
   /// - Parameter plan: The fetch.
   /// - Returns: The number of objects.
@@ -333,7 +336,7 @@ package struct StoreSnapshot {
     return row.integer(0)
   }
 
-  /// Returns a statement with its values bound, and its window after them.
+  /// Returns a statement after binding its values, and then the limit and the offset of its window.
   func bound(
     _ sql: String,
     _ values: [AttributeValue],

@@ -1,5 +1,6 @@
-/// The SQL of an expression whose failures matter, as in a migration: functions that its caller
-/// adds to the connection note them.
+/// The SQL of expressions whose failures must be noted, as in a migration.
+///
+/// The caller adds functions to the connection that note the failures.
 enum StrictSQL {
   static let divisorFunction = "cordial_divisor"
   static let castFunction = "cordial_strict_cast"

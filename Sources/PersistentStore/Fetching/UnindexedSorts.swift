@@ -4,7 +4,7 @@ import Synchronization
 
 /// The sorts that no index supports and that requests needed since the store was opened.
 ///
-/// All read connections of a store share it.
+/// All read connections of a store share one instance.
 package final class UnindexedSorts: Sendable {
   /// A sort of an entity's objects.
   package struct Sort: Sendable, Hashable {
@@ -20,7 +20,7 @@ package final class UnindexedSorts: Sendable {
     package internal(set) var microsecondsMax: Int64 = 0
   }
 
-  /// The maximum number of sorts; the fastest one makes room for another.
+  /// The maximum number of sorts; beyond it, a slower sort replaces the fastest sort.
   private static let sortsMax = 100
 
   private let requests = Mutex<[Sort: Requests]>([:])
@@ -82,7 +82,7 @@ enum QueryPlan {
 
   /// Returns whether a statement sorts its whole result before its first row.
   static func sortsWholly(_ lines: [String]) -> Bool {
-    // The tables of a family are sorted one by one, deeper in the plan.
+    // The lines of a family are indented, because SQLite sorts the family's tables one by one.
     lines.contains { $0.hasSuffix("USE TEMP B-TREE FOR ORDER BY") }
   }
 }

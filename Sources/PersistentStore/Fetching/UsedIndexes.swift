@@ -4,8 +4,8 @@ import Synchronization
 
 /// The indexes that the statements of a store's readers use.
 ///
-/// All read connections of a store share it. SQLite is asked for the plan of a statement when the
-/// indexes are read, and once only.
+/// All read connections of a store share one instance. SQLite returns the plan of each statement
+/// only once, when the index names are next read.
 package final class UsedIndexes: Sendable {
   private struct State {
     /// The statements whose plans were not read yet.
@@ -17,7 +17,7 @@ package final class UsedIndexes: Sendable {
     var names: Set<String> = []
   }
 
-  /// The maximum number of statements; later ones do not count.
+  /// The maximum number of statements; later statements are ignored.
   private static let statementsMax = 1000
   /// The maximum length of the statements, in bytes.
   private static let bytesMax = 4 << 20
@@ -63,7 +63,7 @@ package final class UsedIndexes: Sendable {
 extension StoreSnapshot {
   /// Returns the indexes of the model that no statement used since the store was opened.
   ///
-  /// - Returns: The entities with the keys of the indexes, in the order of the model.
+  /// - Returns: The entity and the keys of each index, in the order of the model.
   /// - Throws: `SQLiteError`.
   package func unusedIndexes() throws -> [(entity: String, keys: [String])] {
     let used = try reader.usedIndexes()

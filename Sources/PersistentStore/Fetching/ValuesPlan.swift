@@ -12,19 +12,19 @@ package struct ValuesPlan: Sendable {
   let columns: [SelectedColumn]
   let limit: Int?
   let offset: Int
-  /// Whether each row is of one object, whose number follows the columns.
+  /// Whether each row represents one object; the object's number then follows the columns.
   let isOfObjects: Bool
-  /// The number of values for a cursor that follow the columns of a row of a group.
+  /// The count of cursor values that follow the columns in a group's row.
   let cursorKeys: Int
-  /// The query for the sections of groups with the same values, and the form of their names.
+  /// The query for the sections of groups, which binds `values`, and the form of the section names.
   let sections: (sql: String, form: ColumnForm)?
-  /// The query for the number of rows without a window, with the same values.
+  /// The query for the count of rows regardless of the window, which binds `values`.
   let countSQL: String
   /// The numbers of the entities whose objects have rows or are in groups.
   package let resultEntities: [Int]
   /// The predicate as a condition on the columns of one object.
   package let condition: RowCondition
-  /// What the fetch reads.
+  /// The properties that the fetch reads.
   package let reads: FetchReads
   /// The properties of other objects that the rows depend on, by entity number.
   package let related: [Int: Set<String>]
@@ -37,7 +37,7 @@ extension ValuesPlan {
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - context: What the SQL depends on, besides the request.
+  ///   - context: The model, and the state of the store.
   ///   - store: The identity of the store, for a request with a cursor.
   /// - Returns: The plan.
   /// - Throws: As `FetchPlan.compile`.
@@ -71,7 +71,7 @@ extension ValuesPlan {
         hint: "Use limit and offset, or groupBy instead of distinct"
       )
     }
-    // The values of its paths tell a group from the others, as its number does for an object.
+    // The values of a group's paths identify the group, as a number identifies an object.
     let groupKeys =
       isPaged && !isOfObjects
       ? keys + groups.map { SortKey($0, type: .string, descends: false, mayBeMissing: true) } : []

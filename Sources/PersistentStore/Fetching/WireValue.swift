@@ -3,7 +3,8 @@ package import JSON
 import ObjectModel
 import PersistentHistory
 
-/// Stored values in the form of the protocol, where speed does not matter.
+/// The conversion of stored values to the form of the protocol, for code where speed does not
+/// matter.
 package enum WireValue {
   /// Returns an attribute's value as JSON.
   package static func json(_ value: AttributeValue) -> JSONValue {
@@ -27,7 +28,7 @@ package enum WireValue {
     }
   }
 
-  /// Returns the form of a column of an entity; a to-one is a column of numbers here.
+  /// Returns the form of a column of an entity; a to-one's column has object numbers.
   static func form(of property: String, _ entity: EntityDescription, _ model: Model) -> ColumnForm {
     switch entity.property(named: property) {
     case .attribute(let attribute): ColumnForm(attribute.type)
@@ -57,7 +58,8 @@ package enum WireValue {
       // The relationship may have been a to-one in an earlier version of the model.
       return relationship.toMany ? .null : .string(try name(relationship, number))
     case (.attribute(let attribute), let value):
-      // An attribute of another type may have had the name in an earlier version of the model.
+      // In an earlier version of the model, an attribute of a different type may have had this
+      // name.
       return attribute.type.codec.value(logged: value).map(json) ?? value
     default: return logged.value
     }

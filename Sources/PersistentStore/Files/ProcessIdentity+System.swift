@@ -10,15 +10,16 @@ extension ProcessIdentity {
 
   /// Whether the process still runs.
   package var isRunning: Bool {
-    // A process of another user exists too.
-    // Other numbers are those of groups of processes.
+    // `EPERM` means that a process of another user has the number. `kill` uses numbers below 1 for
+    // groups of processes.
     guard number > 0, kill(number, 0) == 0 || errno == EPERM else { return false }
     let present = Self.start(of: number)
     return start.isEmpty || present.isEmpty || present == start
   }
 
-  /// Returns the start of a process in ticks since the system's, from the 22nd field of
-  /// `/proc/PID/stat`; empty if the file cannot be read.
+  /// Returns the start time of a process, in ticks since the start of the system.
+  ///
+  /// It is the 22nd field of `/proc/PID/stat`; empty if the file cannot be read.
   private static func start(of process: Int32) -> String {
     let file = unsafe open("/proc/\(process)/stat", O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return "" }

@@ -4,13 +4,13 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// The schema of a store's file, compared with the one that its model generates.
+/// The comparison of the schema in a store's file with the schema that its model generates.
 ///
-/// A foreign trigger on a table of the store, and a table of another form, change what a save
-/// stores: such a store is refused. Foreign views, indexes and tables stay.
+/// A store is refused if a table has another form, or if a foreign trigger is on a table of the
+/// store: both change the effect of a save. Foreign views, indexes and tables are accepted.
 ///
-/// When SQLite reads a schema, it checks the kinds and names that the file lists against the
-/// statements, so that these can be relied on.
+/// When SQLite reads a schema, it checks the listed kinds and names against the statements. The
+/// comparison can therefore rely on them.
 struct SchemaComparison {
   /// A table, an index, a trigger or a view of the file.
   struct Part: Sendable {
@@ -38,20 +38,20 @@ struct SchemaComparison {
 
   /// A difference from the schema of the model.
   struct Difference: Sendable {
-    /// What differs, as the end of a sentence about the store.
+    /// The difference, as the end of a sentence about the store.
     let clause: String
-    /// The advice; nil where the store can be used.
+    /// The advice, nil if the store can be used.
     let advice: StoreHint?
   }
 
-  /// The differences: those of the file's parts in its order, then what is missing.
+  /// The differences, first of existing parts in the order of the file, then of missing parts.
   private(set) var differences: [Difference] = []
   /// The parts of other programs, with their kinds.
   private(set) var foreign: [(kind: String, name: String)] = []
 
   private var expected: [Key: Expected] = [:]
 
-  /// A name of a part; triggers have names of their own.
+  /// The name of a part; triggers and all other parts have separate namespaces.
   private struct Key: Hashable {
     private let isTrigger: Bool
     /// The name as SQLite compares it: up to a NUL, without the case of ASCII letters.
@@ -79,7 +79,7 @@ struct SchemaComparison {
   /// - Parameters:
   ///   - parts: The parts of the file.
   ///   - model: The store's model.
-  ///   - triggers: The version of the triggers in the file; a writer replaces those of another
+  ///   - triggers: The version of the triggers in the file; a writer replaces triggers of another
   ///     version before it writes anything else.
   init(_ parts: [Part], _ model: Model, triggers: String?) {
     for statement in LogTables.statements { expect(statement, isOfLog: true) }
@@ -106,7 +106,7 @@ struct SchemaComparison {
   private static let triggerAdvice: StoreHint =
     "Drop the trigger with another SQLite client, open the store, and verify it"
 
-  /// Returns a name of the file without control characters.
+  /// Returns a name from the file in quotes, with control characters escaped.
   private static func shown(_ name: String) -> String { JSONValue.string(name).text }
 
   private mutating func add(_ clause: String, _ advice: StoreHint?) {
@@ -114,7 +114,7 @@ struct SchemaComparison {
   }
 
   private mutating func expect(_ statement: String, isOfLog: Bool) {
-    // The other statements number the objects of families.
+    // The remaining statements set the first object numbers of entity families.
     guard let (kind, name) = Self.created(by: statement) else { return }
     let sql = Array(statement.utf8)
     expected[Key(kind, name)] = Expected(
@@ -177,13 +177,15 @@ struct SchemaComparison {
         Self.triggerAdvice
       )
     }
-    // SQLite's own tables count the numbers of objects and the rows of tables.
+    // SQLite's own tables, such as `sqlite_sequence`, are not foreign.
     guard part.kind != "table" || !part.name.hasPrefix("sqlite_") else { return }
     foreign.append((part.kind, part.name))
   }
 
-  /// Returns a statement without white space, which earlier programs wrote differently in the
-  /// tables of the log; these have no text in which it matters.
+  /// Returns a statement for a table of the log without its white space.
+  ///
+  /// Earlier programs used other white space. The statements have no literal in which white space
+  /// matters.
   private static func withoutSpace(_ sql: [UInt8]) -> [UInt8] {
     sql.filter { ![0x09, 0x0A, 0x0D, 0x20].contains($0) }
   }

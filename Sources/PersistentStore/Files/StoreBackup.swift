@@ -25,9 +25,9 @@ package enum StoreBackup {
   ///   - source: The store.
   ///   - target: The folder to create, which must not exist.
   ///   - environment: The source of the new generation.
-  ///   - check: Called before and after the pages are copied; it throws where other programs have
+  ///   - check: Called before and after the pages are copied; it throws if other programs have
   ///     changed the files of a store that is open.
-  ///   - work: What stops the copy, and receives its progress.
+  ///   - work: The interruption that can stop the copy, and the receiver of its progress.
   /// - Returns: The outcome.
   /// - Throws: `StoreError`; the target then does not exist.
   package static func copy(
@@ -84,7 +84,7 @@ package enum StoreBackup {
     var (facts, outer) = (stat(), stat())
     guard unsafe stat(other, &outer) == 0 else { return false }
     var path = folder
-    // Each step ascends, and the parent of the root is the root.
+    // Each step moves to the parent folder. The loop ends at the root, which is its own parent.
     while true {
       guard unsafe stat(path, &facts) == 0 else { return false }
       if facts.st_dev == outer.st_dev, facts.st_ino == outer.st_ino { return true }
@@ -105,7 +105,7 @@ package enum StoreBackup {
     _ environment: StoreEnvironment,
     _ work: LongWork
   ) throws -> Outcome {
-    // To open another file would reset what the open connections share.
+    // If the file was replaced, opening it would reset the log's index that open connections share.
     try check()
     let reader = try StoreConnection.open(source.storePath, StoreConnection.readerRole(of: source))
     let writer = try StoreConnection.open(copy.storePath, .writer)
@@ -137,7 +137,7 @@ package enum StoreBackup {
   /// Replaces a store by a copy; processes must open the store again.
   ///
   /// - Parameters:
-  ///   - backup: The copy, which stays.
+  ///   - backup: The copy, which remains unchanged.
   ///   - target: The store, whose whole content is replaced.
   ///   - environment: The source of the new generation.
   /// - Returns: The outcome.
@@ -224,8 +224,8 @@ package enum StoreBackup {
 
   /// Takes SQLite's exclusive lock on the file of a store that SQLite cannot open.
   ///
-  /// - Returns: A descriptor that holds the lock; a negative number where there is no file.
-  /// - Throws: `StoreError` where another process has the store open, or the lock is not available.
+  /// - Returns: A descriptor that holds the lock; a negative number if there is no file.
+  /// - Throws: `StoreError` if another process has the store open, or the lock is not available.
   private static func lockedAlone(_ target: StoreContainer) throws(StoreError) -> CInt {
     let file = unsafe open(target.storePath, O_RDWR | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else {

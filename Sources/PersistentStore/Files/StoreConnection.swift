@@ -14,27 +14,29 @@ enum StoreConnection {
   private static let writerCacheMax = 16384
   /// The maximum size of a reader's page cache, in KiB.
   ///
-  /// Each reader has a cache. SQLite also sorts up to so many bytes in memory at once, and a
-  /// statement cannot stop meanwhile. With 64 MiB, scattered rows of a million small objects are
-  /// read a fifth faster; a sort of a million rows is not faster.
+  /// Each reader has its own cache. SQLite also sorts up to this many bytes in memory at once, and
+  /// a statement cannot be stopped during such a sort. With 64 MiB, SQLite reads scattered rows of
+  /// a million small objects a fifth faster, but sorts a million rows no faster.
   private static let readerCacheMax = 2048
 
   /// The user of a connection.
   enum Role {
     case writer
     case reader
-    /// A reader of a folder that cannot be written and has no commits in a log: SQLite takes no
+    /// A reader in a folder that cannot be written, without commits in a log; SQLite takes no
     /// locks.
     case immutableReader
-    /// A reader of a folder that cannot be written and has commits in a log, without the file by
-    /// which SQLite shares the log: each connection reads the log by itself and takes no locks.
+    /// A reader in a folder that cannot be written, with commits in a log, but without the file by
+    /// which connections share the log.
+    ///
+    /// Each connection has its own index of the log and takes no locks.
     case frozenReader
   }
 
   /// Returns the role of a store's readers.
   ///
-  /// SQLite reads a log by a shared file beside it, which it cannot create in a folder that cannot
-  /// be written. No process writes to the store while that file does not exist.
+  /// SQLite shares a log through a file beside the log, and cannot create this file in a folder
+  /// that cannot be written. While the file does not exist, no process writes to the store.
   static func readerRole(of container: StoreContainer) -> Role {
     guard !container.isWritable else { return .reader }
     let (log, shared) = (container.storePath + "-wal", container.storePath + "-shm")
@@ -51,14 +53,14 @@ enum StoreConnection {
   /// - Throws: `SQLiteError`.
   static func open(_ path: String, _ role: Role) throws -> SQLiteQueue {
     let location = location(path, role)
-    // The queue checks a path, and cannot check the files of a URI.
+    // The queue checks the files of a path, but not the files of a URI.
     if location != path { try SQLiteQueue.checkKinds(path) }
     var options = SQLiteQueue.Options()
     options.isReadOnly = role != .writer
     options.busySecondsMax = busySecondsMax
     options.cacheKiB = role == .writer ? writerCacheMax : readerCacheMax
     options.prepare = { db in
-      // It has to precede the first read, for which SQLite would otherwise share the log.
+      // This mode must precede the first read, because SQLite would otherwise share the log.
       if role == .frozenReader { try db.execute("PRAGMA locking_mode=EXCLUSIVE") }
       try TextFunctions.add(to: db)
       try NumberFunctions.add(to: db)
@@ -73,7 +75,7 @@ enum StoreConnection {
     switch role {
     case .writer, .reader: path
     case .immutableReader: "file:\(percentEncoded(path))?immutable=1"
-    // The locks of this file system of SQLite's do nothing, so that none of them is missing.
+    // The locks of SQLite's file system `unix-none` do nothing, so no lock can be missing.
     case .frozenReader: "file:\(percentEncoded(path))?mode=ro&vfs=unix-none"
     }
   }

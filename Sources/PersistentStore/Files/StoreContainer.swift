@@ -35,10 +35,10 @@ package struct StoreContainer: Sendable {
     path + (name.map { "/index-\($0).sqlite" } ?? "/index.sqlite")
   }
 
-  /// Returns the files of all search indexes, those of programs with delegates too.
+  /// Returns the files of all search indexes, including the indexes of programs with delegates.
   ///
   /// - Returns: The paths.
-  /// - Throws: `cannotOpen` where the folder cannot be read.
+  /// - Throws: `cannotOpen` if the folder cannot be read.
   func indexFiles() throws(StoreError) -> [String] {
     do {
       return try FileManager.default.contentsOfDirectory(atPath: path)
@@ -49,7 +49,8 @@ package struct StoreContainer: Sendable {
     }
   }
 
-  /// Returns whether a path names a file directly in the folder, also by another path of it.
+  /// Returns whether a path names a file directly in the folder, even through another path to the
+  /// folder.
   package func contains(_ file: String) -> Bool {
     guard let slash = file.lastIndex(of: "/"), let folder = FileIdentity(path) else { return false }
     return FileIdentity(String(file[...slash])) == folder
@@ -128,7 +129,7 @@ package struct StoreContainer: Sendable {
     }
   }
 
-  /// Returns whether the store was created completely; the process may have been stopped meanwhile.
+  /// Returns whether the store was created completely, because a creation may be interrupted.
   ///
   /// - Returns: Whether the store's file has tables.
   /// - Throws: `StoreError` when the file exists and cannot be read.
@@ -197,7 +198,7 @@ package struct StoreContainer: Sendable {
   ///
   /// - Parameters:
   ///   - path: The file.
-  ///   - kind: What the file is, for the error.
+  ///   - kind: The kind of the file, such as `model`, for the error.
   ///   - bytesMax: The maximum length.
   /// - Returns: Its content.
   /// - Throws: `cannotOpen` when it cannot be read or is too long.
@@ -222,7 +223,7 @@ package struct StoreContainer: Sendable {
   /// Writes the copy of the model that is stored beside the store.
   func writeModelCopy(_ model: Model) throws(StoreError) {
     let text = model.document.prettyText + "\n"
-    // A named pipe in its place would have nothing to read.
+    // The check excludes a named pipe at this path, because reading it would block.
     var file = stat()
     if unsafe stat(modelPath, &file) == 0, file.st_mode & S_IFMT == S_IFREG,
       let data = FileManager.default.contents(atPath: modelPath), Array(data) == Array(text.utf8)
@@ -251,7 +252,8 @@ package struct StoreContainer: Sendable {
 
   /// Creates a private folder in memory, and removes the folders of processes that have ended.
   ///
-  /// Every user can create folders beside it, so that its name is one that did not exist.
+  /// Every user can create folders in the same place, so `mkdtemp` chooses a name that is not in
+  /// use.
   ///
   /// - Returns: The container of the empty folder.
   /// - Throws: `cannotOpen`.
@@ -287,8 +289,9 @@ package struct StoreContainer: Sendable {
     }
   }
 
-  /// Returns whether a path is a folder of this user that no other user can change: what another
-  /// user can change while it is removed may become a link to something else.
+  /// Returns whether a path is a folder of this user that no other user can change.
+  ///
+  /// During the removal, another user could otherwise replace content by a link to other files.
   private static func isOwn(_ path: String) -> Bool {
     var facts = stat()
     return unsafe lstat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR

@@ -5,13 +5,14 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// The whole content of a store as JSON values, as SQLite's shell prints it with `.dump`: every
-/// object under its number and version, and the log.
+/// The whole content of a store as JSON values, similar to `.dump` in SQLite's shell.
 ///
-/// The values are, in this order: `{"schema": "CREATE TABLE …"}` of each table; for each table with
-/// rows `{"table": …, "columns": […]}`, then a `{"row": […]}` for each row after the
-/// `{"binary": "base64", "column": 2}` of its binary values; the schemas of indexes, triggers and
-/// views.
+/// The content includes the log, and the number and version of each object. The values are, in this
+/// order:
+/// 1. For each table, `{"schema": "CREATE TABLE …"}`.
+/// 2. For each table with rows, `{"table": …, "columns": […]}`, then `{"row": […]}` for each row.
+///    `{"binary": "base64", "column": 2}` precedes the row for each of its binary values.
+/// 3. The schemas of indexes, triggers and views.
 package enum StoreDump {
   /// Writes the content of a store that no process changes.
   ///
@@ -19,7 +20,7 @@ package enum StoreDump {
   ///   - source: The store, such as a backup.
   ///   - add: Called with each value.
   /// - Returns: The number of objects.
-  /// - Throws: `StoreError`, as for a virtual table of another program; the errors of `add`.
+  /// - Throws: `StoreError`, such as for a virtual table of another program; the errors of `add`.
   package static func write(
     _ source: StoreContainer,
     _ add: (JSONValue) throws -> Void
@@ -102,11 +103,11 @@ package enum StoreDump {
 
   // MARK: Reading
 
-  /// Creates a store from the content of another one.
+  /// Creates a store from the values that `write` returned for another store.
   ///
   /// - Parameters:
-  ///   - next: Returns the next line with a value that `write` gave, or an empty one; nil at the
-  ///     end. The first one is line 2.
+  ///   - next: Returns the next line, which has one value or is empty; nil at the end. The first
+  ///     line has number 2.
   ///   - target: The folder to create, which must not exist.
   ///   - environment: The source of the new generation.
   /// - Throws: `StoreError`; the errors of `next`. The target then does not exist.
@@ -122,7 +123,7 @@ package enum StoreDump {
     defer { partial.remove() }
     do {
       let writer = try StoreConnection.open(partial.storePath, .writer)
-      // The triggers of the archive would log the rows again, or do anything else.
+      // The triggers of the archive could log the rows again, or have any other effect.
       try writer.use { db in try db.setFiresTriggers(false) }
       try writer.write { db in
         var content = StoredContent(db)
@@ -158,7 +159,7 @@ private struct StoredContent {
     )
   }
 
-  /// A line that no store has.
+  /// The error for a line that `StoreDump.write` never produces.
   private struct UnknownLine: Error {}
 
   private let db: SQLiteConnection
@@ -192,7 +193,8 @@ private struct StoredContent {
     } else if let table = line["table"]?.string, let columns = line["columns"]?.array {
       self.table = table
       self.columns = columns.compactMap(\.string)
-      // SQLite has numbered the objects that were inserted; their entities' last numbers follow.
+      // SQLite added rows to this table when objects were inserted. The archive's rows replace
+      // them.
       if table == "sqlite_sequence" { try db.execute("DELETE FROM sqlite_sequence") }
     } else if let text = line["binary"]?.string, let column = line["column"]?.integer,
       let bytes = Base64Text.decode(text)
@@ -223,7 +225,7 @@ private struct StoredContent {
       repeat {
         guard let close = rest.dropFirst().firstIndex(of: end) else { return false }
         rest = rest[rest.index(after: close)...]
-        // A doubled quote is one of the name.
+        // A doubled quote belongs to the name.
       } while rest.first == end && end == quote
     } else {
       rest = rest.drop { $0 >= 0x80 || $0 == 0x5F || $0 == 0x24 || isAlphanumeric($0) }

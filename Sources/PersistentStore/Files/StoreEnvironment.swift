@@ -1,8 +1,8 @@
 /// The sources of time and randomness of a store.
 package struct StoreEnvironment: Sendable {
-  /// Returns the milliseconds since 1970.
+  /// The function that returns the current time in milliseconds since 1970.
   ///
-  /// In an external client's transaction a trigger sets the time, which is that of SQLite's clock.
+  /// In a transaction of an external client, a trigger sets the time from SQLite's clock instead.
   package let now: @Sendable () -> Int64
   package let random: @Sendable () -> UInt32
 

@@ -14,10 +14,11 @@ enum StoreFile {
     let identifier: String
     /// The hashes of the store's former models.
     let formerHashes: Set<String>
-    /// Whether the stored sort keys and folded texts are of this process's ICU; a writer computes
-    /// them anew.
+    /// Whether this process's ICU version computed the stored sort keys and folded texts.
+    ///
+    /// If not, a writer recomputes them.
     var hasCurrentTexts: Bool
-    /// Whether the file has the triggers of this version; a writer creates them.
+    /// Whether the file has the triggers of this version; if not, a writer creates them.
     var hasTriggers: Bool
     /// The program's functions for transient attributes, by name.
     var computing: [String: ComputedValue] = [:]
@@ -29,8 +30,8 @@ enum StoreFile {
   /// The version of the tables that do not depend on the model.
   private static let formatVersion = "1"
 
-  /// Creates a missing store in one transaction, so that a crash leaves either no store or all of
-  /// it.
+  /// Creates a missing store in one transaction, so that a crash leaves either no store or a
+  /// complete store.
   ///
   /// - Returns: Whether the store was missing.
   /// - Throws: `StoreError`; `SQLiteError`.
@@ -99,7 +100,8 @@ enum StoreFile {
 
   /// Replaces the triggers of a store, in a transaction that writes.
   ///
-  /// An earlier version may have created triggers of other names.
+  /// All triggers with Cordial's prefix are dropped, because an earlier version may have used other
+  /// names.
   static func replaceTriggers(_ model: Model, _ db: SQLiteConnection) throws {
     let names = try db.rows("SELECT name FROM sqlite_schema WHERE type = 'trigger'") { $0.text(0) }
     for name in names where name.hasPrefix(SQLNames.triggerPrefix) {
@@ -111,7 +113,7 @@ enum StoreFile {
     try StoreMetadata.triggers.set(LogTriggers.formatVersion, db)
   }
 
-  /// Updates the stored model to the given one, which may have other stored requests and texts.
+  /// Replaces the stored model with the given model, whose stored requests and texts may differ.
   static func updateModel(_ model: Model, at path: String) throws {
     let queue = try StoreConnection.open(path, .writer)
     let text = model.document.text
@@ -133,16 +135,16 @@ enum StoreFile {
     return count > 0
   }
 
-  /// Reads a store's metadata, and compares its schema with the one of its model.
+  /// Reads a store's metadata, and compares its schema with the schema that its model generates.
   ///
-  /// If the requested model is of the store's version, the returned model has what it has besides
-  /// stored data: its name, its stored requests, its texts.
+  /// If the requested model has the store's version, the returned model has the requested model's
+  /// name, stored requests and texts.
   ///
   /// - Parameters:
   ///   - path: The path of `store.sqlite`.
   ///   - role: The user of the connection.
   ///   - requested: The model that the caller has; nil for the store's own model.
-  ///   - refusal: Returns the error of a store that is refused because of its schema; nil for an
+  ///   - refusal: Returns the error for the schema difference that refuses the store; nil for an
   ///     error that names the path.
   /// - Returns: The metadata.
   /// - Throws: `StoreError`; `SQLiteError`.
@@ -191,7 +193,7 @@ enum StoreFile {
     )
   }
 
-  /// Returns the model of a store, as the requested model has it if both are the same version.
+  /// Returns the model of a store, in the requested model's form if both are the same version.
   ///
   /// The log identifies entities by numbers, which depend on the order of the entities. The order
   /// of the store's model therefore applies, whatever the order in the requested model's file.
@@ -218,7 +220,7 @@ enum StoreFile {
     guard let retired = meta[.retired].map({ retired($0) }) ?? [] else {
       throw damaged("retired entities", path)
     }
-    // The log names the objects of a retired entity's to-ones by these numbers.
+    // The log identifies the targets of a retired entity's to-ones by these entity numbers.
     let destinations = retired.flatMap { $0.description.relationships.map(\.destination) }
     let numbers = 0...kept.entities.count
     let retiredNumbers = RetiredEntity.numberMin..<RetiredEntity.numberMin + retired.count

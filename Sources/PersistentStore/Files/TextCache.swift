@@ -1,7 +1,7 @@
-/// Values by texts that requests determine, as SQL.
+/// A cache of values by text, such as SQL, when requests determine the texts.
 ///
-/// Beyond a number of values, or of bytes, all are forgotten: requests of the same form come again,
-/// so that a better order gains little.
+/// When a new value exceeds the maximum count or memory, the cache removes all values. Requests
+/// repeat the same forms, so that a better replacement policy gains little.
 struct TextCache<Value> {
   private let countMax: Int
   private let bytesMax: Int
@@ -22,10 +22,10 @@ struct TextCache<Value> {
   /// The number of values.
   var count: Int { values.count }
 
-  /// Returns the value of a text; nil where it is not known.
+  /// Returns the value of a text, nil if the cache has none.
   subscript(text: String) -> Value? { values[text] }
 
-  /// Adds the value of a text, unless it alone exceeds the memory of the cache.
+  /// Adds the value of a text, unless this entry alone exceeds the memory of the cache.
   ///
   /// - Parameters:
   ///   - value: The value.

@@ -2,11 +2,11 @@ import Glibc
 
 /// Files that are written as a whole.
 enum WholeFile {
-  /// The system's number of an error.
+  /// A failed system call, with the system's error number.
   struct Failure: Error {
     let number: Int32
 
-    /// The system's words for the error.
+    /// The system's description of the error.
     var reason: String { unsafe String(cString: strerror(number)) }
   }
 

@@ -3,24 +3,25 @@ package import JSON
 
 /// The stored values of an object for which a program computes an attribute.
 package struct StoredObject: Sendable {
-  /// The name of the entity that declares the computed attribute, which may be an ancestor of the
-  /// object's.
+  /// The name of the entity that declares the computed attribute: the object's entity or an
+  /// ancestor.
   package let entity: String
   /// The values of that entity's stored attributes, in the form of the protocol:
   /// `{"first": "Ada", …}`.
   package let values: JSONValue
-  /// What stops the request; nil for nothing.
+  /// The interruption that can stop the request, nil if the request cannot be stopped.
   let interruption: Interruption?
 
-  /// Whether the request that reads the attribute has to end, at any time from now on.
+  /// Whether the request that reads the attribute must end; the value can change at any time.
   ///
-  /// A function that may take long looks at this and returns early; its value is not used then.
+  /// A function that may take long checks this property and returns early. Its result is then
+  /// ignored.
   package var isStopped: Bool { interruption?.reason != nil }
 }
 
 /// A function of a program that computes the value of a transient attribute.
 ///
-/// It returns the value in the form of the protocol, which must depend on the object alone, and
-/// null where there is none. It runs inside queries, on several threads, so it must be fast or
-/// look at `isStopped`, and must wait for nothing.
+/// The function returns the value in the form of the protocol, or null for no value. The value must
+/// depend on the object alone. Queries call the function on several threads, so it must not block,
+/// and must either be fast or check `isStopped`.
 package typealias ComputedValue = @Sendable (StoredObject) -> JSONValue

@@ -11,14 +11,14 @@ enum NumberFunctions {
     try SQLFunction.add("cordial_cast", argumentCount: 3, to: db) { call in
       _ = answerCast(call)
     }
-    // Statistics of the numbers in a list as `group_concat(quote(v))` returns it.
+    // The second argument is a list of numbers, as `group_concat(quote(v))` returns it.
     try SQLFunction.add("cordial_statistic", argumentCount: 2, to: db) { call in
       let numbers = (call.text(1) ?? "").split(separator: ",").compactMap { Double($0) }
       call.answer(statistic(call.text(0) ?? "", of: numbers))
     }
   }
 
-  /// Answers a call of `CAST`: a value, the name of its type, and that of the wanted type.
+  /// Computes `CAST` for a call, whose arguments are a value, its type and the target type.
   ///
   /// - Returns: Whether the value is null, or was converted.
   static func answerCast(_ call: SQLFunction.Call) -> Bool {
@@ -69,7 +69,7 @@ enum NumberFunctions {
     }
   }
 
-  /// Returns a statistic of some numbers; nil where there are none.
+  /// Returns a statistic of numbers, nil if there are no numbers.
   private static func statistic(_ name: String, of numbers: [Double]) -> Double? {
     guard !numbers.isEmpty else { return nil }
     let sorted = numbers.sorted()
@@ -117,25 +117,26 @@ enum NumberFunctions {
     }
   }
 
-  /// Returns the decimal that an argument is, in any of a number's forms.
+  /// Returns an argument as a decimal, from a text, an integer or a double.
   private static func decimal(_ call: SQLFunction.Call, _ index: Int) -> DecimalNumber? {
     if let text = call.text(index) { return DecimalNumber(text) }
     if let number = call.integer(index) { return DecimalNumber(number) }
     return call.double(index).flatMap { DecimalNumber($0) }
   }
 
-  /// Returns the sum and the number of decimals in a list.
+  /// Returns the sum and the count of the decimals in a list.
   private static func total(of list: String?) -> (sum: DecimalNumber, count: Int64) {
     let numbers = decimals(list)
     return (numbers.reduce(DecimalNumber(0), +), Int64(numbers.count))
   }
 
-  /// Returns the decimals in a list with spaces between them.
+  /// Returns the decimals in a list that is separated by spaces.
   private static func decimals(_ list: String?) -> [DecimalNumber] {
     (list ?? "").split(separator: " ").compactMap { DecimalNumber(String($0)) }
   }
 
-  /// Returns the standard deviation of a whole population; only its root is rounded to a double.
+  /// Returns the standard deviation of a whole population; the arithmetic before the root is
+  /// decimal.
   private static func deviation(of numbers: [DecimalNumber]) -> Double? {
     let count = DecimalNumber(Int64(numbers.count))
     guard let mean = numbers.reduce(DecimalNumber(0), +).divided(by: count) else { return nil }
@@ -151,7 +152,7 @@ enum NumberFunctions {
       ? sorted[middle] : (sorted[middle - 1] + sorted[middle]).divided(by: DecimalNumber(2))
   }
 
-  /// Returns the most frequent of some numbers; of several equally frequent ones, the least.
+  /// Returns the most frequent number; of equally frequent numbers, the least.
   private static func mode<Number: Comparable>(of numbers: [Number]) -> Number? {
     let sorted = numbers.sorted()
     guard var best = sorted.first else { return nil }
@@ -165,10 +166,10 @@ enum NumberFunctions {
 
   // MARK: Conversions
 
-  /// The seconds from 1970 to 2001, from which a date as a number counts.
+  /// The seconds from 1970 to 2001, the reference date for conversions between dates and numbers.
   private static let referenceDate = 978_307_200.0
 
-  /// Converts a value between attribute types; nil where the conversion fails.
+  /// Converts a value between attribute types; nil if the conversion fails.
   private static func cast(
     _ call: SQLFunction.Call,
     from source: String,
@@ -199,7 +200,8 @@ enum NumberFunctions {
     }
   }
 
-  /// Returns the number that a whole text has: decimal digits, as in JSON.
+  /// Returns the number that a text represents in decimal digits, as in JSON; nil if it has other
+  /// characters.
   private static func number(_ text: String) -> Double? {
     guard let last = text.utf8.last, 0x30...0x39 ~= last,
       text.utf8.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }),
@@ -208,7 +210,7 @@ enum NumberFunctions {
     return number
   }
 
-  /// Returns a number's text; an integer has no point, as NSNumber's text has none.
+  /// Returns the text of a number; an integer gets no decimal point, as with NSNumber.
   private static func text(of number: Double) -> String {
     Int64(exactly: number).map(String.init) ?? number.description
   }

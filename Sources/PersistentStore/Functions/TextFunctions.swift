@@ -79,7 +79,7 @@ enum TextFunctions {
     first.indices.allSatisfy { first[$0] == second[$0] }
   }
 
-  /// The time for one text outside of requests, in seconds.
+  /// The maximum time for matching one text outside of requests, in seconds.
   private static let matchSecondsMax = 1.0
 
   /// Adds `cordial_matches(text, pattern, flags)`, which keeps the last pattern of its connection.
@@ -93,7 +93,7 @@ enum TextFunctions {
       let folds = Int32(flags & Int64(UNICODE_FOLD_DIACRITICS))
       let subject =
         flags == 0 ? text : try Folding.fold(text, flags: folds) { try progress.stopStatement() }
-      // A statement outside of requests has no limit of its own.
+      // A statement outside of requests has no time limit, so each match gets its own.
       let ofOneMatch = Interruption(secondsMax: matchSecondsMax)
       ofOneMatch.begin()
       call.answer(

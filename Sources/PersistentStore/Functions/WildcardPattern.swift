@@ -50,7 +50,7 @@ struct WildcardPattern {
   /// - Parameters:
   ///   - text: The text.
   ///   - pattern: The `text` of a pattern.
-  ///   - check: Called between steps; it throws where the work has to end.
+  ///   - check: Called between steps; it throws to stop the work.
   /// - Returns: Whether the pattern matches.
   /// - Throws: The error of the check.
   /// - Complexity: The product of both lengths, in the worst case.

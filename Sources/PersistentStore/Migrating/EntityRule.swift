@@ -1,11 +1,11 @@
 import ObjectModel
 import StoreLayout
 
-/// How a migration makes the objects of one entity of the new model, where that is not inferred.
+/// The rule by which a migration makes the objects of one new entity, instead of inferring them.
 struct EntityRule: Sendable {
   /// The origin of the properties' values.
   enum Content: Sendable {
-    /// Expressions over an old object; properties without one are inferred.
+    /// Expressions over an old object, by property; properties without an expression are inferred.
     case expressions([String: String])
     /// A program gives every property.
     case program
@@ -13,7 +13,7 @@ struct EntityRule: Sendable {
 
   /// The number of the new entity.
   let entity: Int
-  /// The numbers of the old entities whose objects it is made of.
+  /// The numbers of the old entities whose objects become objects of the new entity.
   let sources: [Int]
   /// A predicate that selects among the old objects, nil for all of them.
   let condition: String?
@@ -39,8 +39,8 @@ extension EntityRule {
   ///   - from: The old model.
   ///   - to: The new model.
   ///   - formerName: Returns the name that a new entity had, nil if it did not exist.
-  /// - Returns: The rules by the numbers of the new entities, and the mistakes in names of the old
-  ///   model.
+  /// - Returns: The rules by new entity number, and the problems of the map's references to
+  ///   entities of the old model.
   static func rules(
     from: Model,
     to: Model,
@@ -76,7 +76,7 @@ extension EntityRule {
           )
           continue
         }
-        // An abstract entity has no objects, and stands for its descendants.
+        // An abstract entity has no objects, so its concrete descendants replace it.
         let kinds = old.isAbstract ? old.familyPosition.concreteEntities : [old.number]
         sources += kinds.filter { !sources.contains($0) }
       }

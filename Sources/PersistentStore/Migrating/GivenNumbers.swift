@@ -3,18 +3,18 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// The greatest numbers of the objects of retired entities, which later entities of the same
-/// names do not give again.
+/// The last object numbers of retired entities, which later entities of the same name must not
+/// reuse.
 struct GivenNumbers {
   private var last: [Int: Int64] = [:]
-  /// The same by the former names of entities that the current stage renames.
+  /// The last object numbers of the entities that the current stage renames, by former name.
   private var lastByName: [String: Int64] = [:]
 
   init(_ model: Model) {
     for retired in model.retired { last[retired.description.number] = retired.lastObject }
   }
 
-  /// Reads the numbers of the entities that a stage will remove.
+  /// Reads the last object numbers of the entities that a stage will remove or rename.
   mutating func read(_ plan: MigrationPlan, _ db: SQLiteConnection) throws {
     func number(_ old: EntityDescription) throws -> Int64? {
       try db.integer("SELECT seq FROM sqlite_sequence WHERE name = ?", [old.name])
@@ -29,14 +29,13 @@ struct GivenNumbers {
     }
   }
 
-  /// Returns the greatest numbers that objects of retired or renamed entities had, by the names
-  /// of these entities.
+  /// Returns the last object numbers of retired and renamed entities, by former name.
   private func given(_ model: Model) -> [(name: String, last: Int64?)] {
     model.retired.map { ($0.description.name, last[$0.description.number]) }
       + lastByName.map { ($0.key, $0.value) }
   }
 
-  /// Returns the greatest number that no new object of an entity may get.
+  /// Returns the greatest object number that new objects of an entity must exceed.
   func last(
     of entity: EntityDescription,
     _ plan: MigrationPlan,
@@ -51,7 +50,7 @@ struct GivenNumbers {
       ?? entity.numbers.lowerBound - 1
   }
 
-  /// Lets the entities that have the name of a retired one begin after its numbers.
+  /// Makes an entity continue after the numbers of a retired or renamed entity of the same name.
   func skip(in model: Model, _ db: SQLiteConnection) throws {
     for (name, last) in given(model) {
       guard let entity = model.entity(named: name), !entity.isAbstract, let number = last,

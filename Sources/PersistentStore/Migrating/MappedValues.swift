@@ -6,17 +6,18 @@ import SQLite
 /// The values that a model's map computes: their conversion to the attributes' types, and the
 /// failures.
 ///
-/// A migration stops at failures after it has counted them. An expression that fails inside of
-/// another one is noted until the value of the whole expression arrives for the same object.
+/// A migration counts all failures before it stops. When a part of an expression fails, the failure
+/// is pending until SQLite computes the value of the whole expression for the same object.
 final class MappedValues {
   /// An attribute with an expression, for the objects of one old entity.
   struct Target {
-    /// The place in the model, as `map.Order.total`.
+    /// The path in the model, such as `map.Order.total`.
     let path: String
     /// The name of the old entity.
     let source: String
     let attribute: AttributeDescription
-    /// The type of the expression's values; nil inside a json attribute, which has any.
+    /// The type of the expression's values, nil for values inside a json attribute, which have any
+    /// type.
     let type: AttributeType?
   }
 
@@ -32,7 +33,7 @@ final class MappedValues {
 
   /// A relationship with an expression, for the objects of one old entity.
   struct Reference {
-    /// The place in the model, as `map.Order.customer`.
+    /// The path in the model, such as `map.Order.customer`.
     let path: String
     /// The name of the old entity.
     let source: String
@@ -41,7 +42,7 @@ final class MappedValues {
   private let targets: [Target]
   private let references: [Reference]
   private var failures: [Failure] = []
-  /// The failure inside of the expression that is being computed.
+  /// The failure of a part of the expression that SQLite is computing.
   private var pending: (message: String, value: JSONValue)?
 
   init(_ targets: [Target], _ references: [Reference]) {
@@ -51,12 +52,12 @@ final class MappedValues {
 
   // MARK: SQL
 
-  /// Returns SQL for the value of a target, from the value of its expression.
+  /// Returns SQL that converts the value of a target's expression to the attribute's type.
   static func sql(_ target: Int, object: String, _ value: String) -> String {
     "cordial_mapped(\(target), \(object), \(value))"
   }
 
-  /// Returns SQL for the value of the expression of a relationship.
+  /// Returns SQL that passes on the value of a relationship's expression and records a failure.
   static func sql(reference: Int, object: String, _ value: String) -> String {
     "cordial_reference(\(reference), \(object), \(value))"
   }
@@ -117,8 +118,9 @@ final class MappedValues {
 
   // MARK: Conversion
 
-  /// Returns the value that an attribute stores for the value of its expression; null for a
-  /// failure, which it records.
+  /// Returns the value that an attribute stores for its expression's value; null for a failure.
+  ///
+  /// The method records the failure.
   private func stored(
     _ value: AttributeValue,
     _ target: Target,
@@ -170,7 +172,7 @@ final class MappedValues {
     }
   }
 
-  /// Returns whether an attribute's type has some values of another type.
+  /// Returns whether an attribute's type can represent at least some values of another type.
   static func hasValues(of source: AttributeType?, _ type: AttributeType) -> Bool {
     guard let source, source != type else { return true }
     let areNumbers = [source, type].allSatisfy { $0.isNumber || $0 == .decimal }
@@ -194,7 +196,7 @@ final class MappedValues {
     failures[index].examples.append((id, value))
   }
 
-  /// The failures until now, in the order of their first objects.
+  /// The failures so far, in the order of their first occurrence.
   var problems: [MigrationProblem] {
     failures.map {
       MigrationProblem(path: $0.path, message: $0.message, count: $0.count, examples: $0.examples)

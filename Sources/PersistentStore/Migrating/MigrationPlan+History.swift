@@ -7,8 +7,8 @@ import StoreLayout
 extension MigrationPlan {
   /// Returns statements that adapt the log to the new model.
   ///
-  /// Rows of removed entities get the numbers of retired entities. Rows of abstract ones, and of
-  /// links that the model no longer has, get the number 0, which no entity has.
+  /// Rows of removed entities get the numbers of retired entities. Rows of removed abstract
+  /// entities and of removed links get the number 0, which no entity has.
   mutating func history() -> [String] {
     var statements: [String] = []
     for old in from.entities {
@@ -24,7 +24,7 @@ extension MigrationPlan {
           + "WHERE kind IN (0, 1, 2) AND entity < \(RetiredEntity.numberMin)"
       )
     }
-    // The entries of link rows have their new numbers, negative until the other entries are done.
+    // `linkRows` negates the new entity numbers, so that the update of the other rows skips them.
     statements.append("UPDATE cordial_change SET entity = -entity WHERE entity < 0")
     return statements
   }
@@ -72,8 +72,10 @@ extension MigrationPlan {
       + "WHERE entity = \(old.number) AND kind IN (1, 2) AND instr(before, \(key)) > 0"
   }
 
-  /// Returns statements for the entries of link rows, whose table may now be owned from the other
-  /// side or be divided between several entities.
+  /// Returns statements that adapt the log's rows of links.
+  ///
+  /// In the new model, the other side may own the link table, or several entities may divide the
+  /// links.
   private mutating func linkRows() -> [String] {
     var statements: [String] = []
     for entity in to.entities {

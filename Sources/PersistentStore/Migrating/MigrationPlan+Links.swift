@@ -8,11 +8,12 @@ extension MigrationPlan {
   /// An old relationship that supplies the links of a new one.
   struct Origin {
     let relationship: RelationshipDescription
-    /// Whether the old relationship is the inverse, because only the inverse existed.
+    /// Whether the old relationship corresponds to the new inverse, because only the inverse
+    /// existed.
     let reversed: Bool
   }
 
-  /// Returns the old relationships that supply the links of a relationship of an entity and its
+  /// Returns the old relationships that supply the links of a relationship, for an entity and its
   /// descendants.
   mutating func origins(
     of relationship: RelationshipDescription,
@@ -33,7 +34,7 @@ extension MigrationPlan {
       origins.append(Origin(relationship: old, reversed: false))
     }
     guard origins.isEmpty, let name = relationship.inverse else { return origins }
-    // The links of a new relationship may have existed from the other end only.
+    // The old model may have had only the inverse of the relationship.
     for (kind, source) in sources(of: to.entity(relationship.destination), without: name) {
       guard let property = kind.property(named: name), case .relationship(let inverse) = property,
         case .relationship(let old)? = mapping.source(of: property, in: kind, from: source),
@@ -45,8 +46,10 @@ extension MigrationPlan {
     return origins
   }
 
-  /// Returns each entity whose objects are of an entity, with each old entity it is made of, except
-  /// where a rule gives a property.
+  /// Returns each concrete entity among an entity and its descendants, with each of its old
+  /// entities.
+  ///
+  /// The result omits the entities whose rules give the property.
   private func sources(
     of entity: EntityDescription,
     without property: String
@@ -65,7 +68,7 @@ extension MigrationPlan {
     guard usedRanges(old.destination, within: relationship.destination)?.isEmpty == true else {
       return true
     }
-    // The entity remains, and all entities that had its objects are removed.
+    // The entity itself remains, although all entities that had its objects are removed.
     let target = mapping.target(of: from.entity(old.destination))
     if let target, to.isKind(target.number, of: relationship.destination) { return true }
     problem(
@@ -78,10 +81,11 @@ extension MigrationPlan {
 
   // MARK: Queries for links
 
-  /// Returns a query for the old links of a relationship of an entity and its descendants.
+  /// Returns a query for the old and given links of a relationship, for an entity and its
+  /// descendants.
   ///
-  /// The query is nil when there were no links. It omits objects that now belong to another entity,
-  /// or to none. Its columns are:
+  /// The result is nil if there are no such links. The query omits objects that now belong to
+  /// another entity or to none. Its columns are:
   /// - `a`, an object of the entity
   /// - `b`, an object that `a` references
   /// - `place`, the sort position of `b` among the members of `a`
@@ -110,12 +114,12 @@ extension MigrationPlan {
     return all.isEmpty ? nil : all.joined(separator: " UNION ALL ")
   }
 
-  /// The number of the new object at one end of an old link.
+  /// The SQL for the new object at one end of an old link.
   private struct NewEnd {
     let number: String
-    /// The join that finds the number, nil if it is the old number.
+    /// The join that finds the number, nil if the object keeps its old number.
     let join: String?
-    /// The condition that the new object is of the entity, nil if every one is.
+    /// The condition that the new object belongs to the entity, nil if every object does.
     let condition: String?
   }
 
@@ -133,7 +137,7 @@ extension MigrationPlan {
     )
   }
 
-  /// Returns the conditions that a link is not one of those that a rule gives.
+  /// Returns the conditions that exclude the objects whose links a rule gives.
   private func ungiven(
     _ relationship: RelationshipDescription,
     _ entity: EntityDescription,
@@ -147,7 +151,9 @@ extension MigrationPlan {
     return given
   }
 
-  /// Returns the entities whose rules give links of a relationship; reversed by its inverse.
+  /// Returns the entities whose rules give links of a relationship.
+  ///
+  /// An entity is reversed if its rule gives the inverse of the relationship.
   private func givers(
     of relationship: RelationshipDescription,
     _ entity: EntityDescription
@@ -168,7 +174,7 @@ extension MigrationPlan {
     _ entity: EntityDescription
   ) -> [String] {
     let givers = givers(of: relationship, entity)
-    // A program's list has the links that the column has, and their order.
+    // A program's ordered list has all links of the inverse column, and their order too.
     let lists = givers.filter { giver, isReversed in
       mapping.rules[giver.number]?.isByProgram == true && !isReversed && relationship.ordered
         && relationship.storage == .inverseColumn
@@ -216,7 +222,7 @@ extension MigrationPlan {
     }
   }
 
-  /// Returns whether the object that has a relationship is the source of its old link rows.
+  /// Returns whether the link rows of an origin have the owner of the relationship as their source.
   func ownerIsSource(_ origin: Origin) -> Bool {
     if case .linkTable(_, _, let owns) = origin.relationship.storage {
       owns != origin.reversed
@@ -225,8 +231,9 @@ extension MigrationPlan {
     }
   }
 
-  /// Returns queries for the links in a to-one's column; `a` is the object with the column, or the
-  /// referenced object.
+  /// Returns queries for the links in a to-one's column.
+  ///
+  /// If `holdsOwner` is true, `a` is the object with the column, otherwise the referenced object.
   private func columnLinks(
     _ name: String,
     of entity: Int,
@@ -255,7 +262,7 @@ extension MigrationPlan {
     _ toMany: RelationshipDescription,
     _ entity: EntityDescription
   ) -> Bool {
-    // All members are numbered anew if some are.
+    // If some members get new sort positions, all members do.
     let members = to.entity(toOne.owner).familyPosition.concreteEntities
     guard !members.contains(where: { mapping.rules[$0] != nil }), !isGiven(toOne),
       let old = mapping.source(of: toOne, in: entity), !old.toMany,
@@ -269,8 +276,7 @@ extension MigrationPlan {
     mapping.rules[entity.number] == nil && mapping.source(of: entity) == nil
   }
 
-  /// Returns statements that number the members of to-manys that were not ordered, or ordered
-  /// otherwise.
+  /// Returns statements that set the sort positions of members whose old positions are not copied.
   mutating func order(_ kept: UnchangedTables) -> [String] {
     var statements: [String] = []
     for entity in to.concreteEntities {

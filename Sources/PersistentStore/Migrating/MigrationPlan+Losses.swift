@@ -5,9 +5,10 @@ import StoreLayout
 
 /// The data that a migration would remove.
 ///
-/// Each kind of data has a check that counts it, unless the model gives it up by name.
+/// A check counts each kind of data, unless the model lists the data in `removed`.
 extension MigrationPlan {
-  /// Adds checks for objects, values and links that the new model has no property or entity for.
+  /// Adds checks for objects, values and links that the new model has no entity or property to
+  /// store.
   mutating func checkLosses() {
     for old in from.concreteEntities where mapping.target(of: old) == nil && !isTaken(old) {
       guard !isGivenUp(old) else { continue }
@@ -51,7 +52,9 @@ extension MigrationPlan {
 
   // MARK: What the model gives up
 
-  /// Returns whether the model gives up an entity, by its name or by that of a removed ancestor.
+  /// Returns whether the migration may remove the objects of an old entity.
+  ///
+  /// The model gives up an entity by its name, or by the name of a removed ancestor.
   private func isGivenUp(_ old: EntityDescription) -> Bool {
     givesUpEverything
       || old.familyPosition.ancestors.map { from.entity($0) }.contains { ancestor in
@@ -59,8 +62,10 @@ extension MigrationPlan {
       }
   }
 
-  /// Returns whether the model gives up a property, by the name of its entity or of an ancestor; a
-  /// member of a composite also by the composite's, if the model no longer has the composite.
+  /// Returns whether the migration may remove the values of an old property.
+  ///
+  /// The model gives up a property by the name of its entity or of an ancestor. The name of a
+  /// composite gives up each of its members, if the new entities no longer have the composite.
   private func isGivenUp(_ property: String, of old: EntityDescription) -> Bool {
     let names = property.split(separator: ".")
     let composites = names.indices.dropLast().map { names[...$0].joined(separator: ".") }
@@ -75,19 +80,21 @@ extension MigrationPlan {
 
   // MARK: Values and links
 
-  /// The entities, among one and its descendants, whose objects remain and lose a property.
+  /// Returns the concrete entities, among an entity and its descendants, whose remaining objects
+  /// lose a property.
   private func losers(of property: String, declaredBy old: EntityDescription) -> [EntityDescription]
   {
     old.familyPosition.concreteEntities.map { from.entity($0) }.filter { kind in
       let takers = mapping.takers(of: kind).filter { !$0.isAbstract }
       let keepers = keepers(of: property, kind)
-      // Where a map selects among the objects, each one has takers of its own.
+      // If a map selects objects, the takers differ between objects, so one taker without the
+      // property already loses values.
       let isLost = mapping.isMoved(kind.number) ? keepers.count < takers.count : keepers.isEmpty
       return !takers.isEmpty && isLost && !isGivenUp(property, of: kind)
     }
   }
 
-  /// Returns the entities that keep a property of the objects that they are made of.
+  /// Returns the new entities that keep a property of an old entity's objects.
   private func keepers(of property: String, _ old: EntityDescription) -> [EntityDescription] {
     mapping.takers(of: old).filter { taker in
       !taker.isAbstract
@@ -97,8 +104,9 @@ extension MigrationPlan {
     }
   }
 
-  /// Returns the condition that an object of a moved family is taken, and by no entity that keeps a
-  /// property.
+  /// Returns the SQL condition that only entities without a property take an object.
+  ///
+  /// The condition is empty if the family of the object is not moved.
   private func lostCondition(
     _ property: String,
     _ old: EntityDescription,
@@ -110,7 +118,8 @@ extension MigrationPlan {
     return " AND \(object) IN (\(made)) AND \(object) NOT IN (\(made) AND entity IN (\(keepers)))"
   }
 
-  /// Returns whether the store computes a property from others, so that former values are lost.
+  /// Returns whether the store computes a property from other properties, so that its former values
+  /// are lost.
   private func isRecomputed(_ property: PropertyDescription) -> Bool {
     guard case .attribute(let attribute) = property else { return false }
     return attribute.derived.map { $0 != .now } ?? false
@@ -122,7 +131,7 @@ extension MigrationPlan {
   ) {
     let column = SQLNames.quoted(attribute.name)
     let losers = losers(of: attribute.name, declaredBy: old)
-    // A call of a method would access all of `self` while it changes.
+    // The closure captures a copy, because `countLosses` has exclusive access to `self`.
     let plan = self
     countLosses(attribute.name, old, losers, "values") { kind in
       "SELECT count(*) FROM \(SQLNames.quoted(kind.name)) WHERE \(column) IS NOT NULL"
@@ -130,7 +139,10 @@ extension MigrationPlan {
     }
   }
 
-  /// Counts what several entities lose: together if it is all of them, otherwise each.
+  /// Adds checks that count the losses of several entities.
+  ///
+  /// If all concrete entities lose the property, one check counts the sum. Otherwise each entity
+  /// has a check.
   private mutating func countLosses(
     _ property: String,
     _ old: EntityDescription,
@@ -188,7 +200,8 @@ extension MigrationPlan {
     )
   }
 
-  /// Returns whether the inverse of a relationship remains, or is given up by its own name.
+  /// Returns whether the inverse of a relationship remains, or the model gives up the inverse by
+  /// name.
   private func isInverseKept(_ relationship: RelationshipDescription) -> Bool {
     guard let inverse = relationship.inverse, !relationship.isSymmetric else { return false }
     let destination = from.entity(relationship.destination)
@@ -197,7 +210,7 @@ extension MigrationPlan {
     return !remaining.isEmpty && losers(of: inverse, declaredBy: destination).isEmpty
   }
 
-  /// Returns the number ranges of the objects of an old entity that remain; nil when all do.
+  /// Returns the number ranges of an old entity's remaining objects; nil if all objects remain.
   private func remainingRanges(of old: Int) -> [ClosedRange<Int64>]? {
     let kinds = from.entity(old).familyPosition.concreteEntities.map { from.entity($0) }
     let remaining = kinds.filter(isTaken)

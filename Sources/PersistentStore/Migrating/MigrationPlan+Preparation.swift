@@ -5,8 +5,9 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// What a migration with a map computes from the old tables before anything changes: which objects
-/// are made of which, and the values of expressions.
+/// The preparation of a migration with a map, before any table changes.
+///
+/// The preparation selects the old objects of each new entity and computes the map's expressions.
 extension MigrationPlan {
   /// Plans the temporary tables, and adds problems for expressions that do not fit the models.
   mutating func prepare() {
@@ -45,7 +46,7 @@ extension MigrationPlan {
     return [objects] + links
   }
 
-  /// The names of the attributes and to-ones of an entity whose values a rule gives in columns.
+  /// Returns the names of the attributes and to-ones whose values a rule gives in columns.
   func givenColumns(of entity: EntityDescription) -> [String] {
     guard let rule = mapping.rules[entity.number] else { return [] }
     let toOnes = entity.relationships.filter(\.isColumn)
@@ -53,10 +54,10 @@ extension MigrationPlan {
     return names.filter(rule.gives)
   }
 
-  /// The relationships of an entity whose links a rule gives in a table of their own.
+  /// Returns the relationships of an entity whose links a rule gives in a table of their own.
   ///
-  /// A program gives the links of each relationship once, from the end that stores them or their
-  /// order.
+  /// A program gives the links of each relationship once, from the end that stores the links or
+  /// their order.
   func givenLinks(of entity: EntityDescription) -> [RelationshipDescription] {
     guard let rule = mapping.rules[entity.number] else { return [] }
     return entity.relationships.filter { relationship in
@@ -82,7 +83,7 @@ extension MigrationPlan {
 
   // MARK: Objects
 
-  /// Plans which objects are made of the objects of an old entity.
+  /// Plans the statements that record which new objects are made of an old entity's objects.
   private mutating func selectObjects(of old: EntityDescription) {
     var statements: [SQLFragment] = []
     for taker in mapping.takers(of: old) where !taker.isAbstract {
@@ -247,7 +248,7 @@ extension MigrationPlan {
 
   // MARK: References
 
-  /// Compiles an expression for an old object to the number of the new object.
+  /// Compiles an expression for an old object into SQL for the number of the new object.
   private func reference(
     _ relationship: RelationshipDescription,
     of entity: EntityDescription,
@@ -274,7 +275,7 @@ extension MigrationPlan {
     return SQLFragment(number, fragment.values)
   }
 
-  /// Returns the value of the last relationship's expression, with its failures noted.
+  /// Wraps the value of the last mapped reference in the SQL function that records failures.
   private func noted(_ value: SQLFragment) -> SQLFragment {
     let sql = MappedValues.sql(
       reference: mappedReferences.count - 1,
@@ -284,9 +285,10 @@ extension MigrationPlan {
     return SQLFragment(sql, value.values)
   }
 
-  /// Returns whether objects that a relationship references are made of an old entity.
+  /// Returns whether a relationship may reference objects that are made of an old entity.
   ///
-  /// An expression over objects of several entities may mean only some of them.
+  /// If the entity is made of several old entities, the expression may suit only some of them, so
+  /// the method does not throw.
   private func isReferable(
     _ old: EntityDescription,
     _ relationship: RelationshipDescription,
@@ -300,8 +302,8 @@ extension MigrationPlan {
     )
   }
 
-  /// Returns SQL for the number of the new object that is made of an old one; null if there is
-  /// none.
+  /// Returns SQL for the number of the new object made of an old object; the SQL is null without a
+  /// new object.
   func translated(_ number: String, of old: Int, within entity: Int) -> String {
     if mapping.isMoved(old) {
       return "(SELECT number FROM \(PreparedTables.made) WHERE family = \(mapping.family(old)) "
@@ -312,12 +314,12 @@ extension MigrationPlan {
     return "CASE WHEN \(condition) THEN \(number) END"
   }
 
-  /// Returns the numbers of the new entities whose objects are of an entity, with commas.
+  /// Returns the numbers of the concrete entities among an entity and its descendants, with commas.
   func kinds(_ entity: Int) -> String {
     to.entity(entity).familyPosition.concreteEntities.map(String.init).joined(separator: ", ")
   }
 
-  /// Plans the links of a relationship from an expression for one or several old objects.
+  /// Compiles an expression for one or several old objects into a statement that inserts the links.
   private func members(
     _ relationship: RelationshipDescription,
     of entity: EntityDescription,
@@ -349,7 +351,7 @@ extension MigrationPlan {
       return SQLFragment("SELECT 1 WHERE 0")
     }
     let target = translated("j.value", of: member.number, within: relationship.destination)
-    // A symmetric link has one row.
+    // A symmetric link has one row, in which the lower number comes first.
     let order = relationship.isSymmetric ? "min(a, b), max(a, b)" : "a, b"
     return SQLFragment(
       "INSERT OR IGNORE INTO \(PreparedTables.links(relationship.name, of: entity))(a, b, place) "
@@ -361,7 +363,8 @@ extension MigrationPlan {
     )
   }
 
-  /// Adds checks for relationships to whose destination several objects made of one belong.
+  /// Adds checks for ambiguous references: a relationship may reference several objects that are
+  /// made of one old object.
   private mutating func checkAmbiguousReferences() {
     for entity in to.entities {
       for relationship in entity.relationships where relationship.owner == entity.number {

@@ -21,8 +21,9 @@ extension MigrationPlan {
     steps.append(Step(title: "Create \(entity.name) by the map", statements: statements))
   }
 
-  /// Returns statements that copy the objects made of one old entity, and log the changes of those
-  /// that stay in their entity.
+  /// Returns statements that copy the objects made of one old entity.
+  ///
+  /// For objects that stay in their entity, the statements also log the changes.
   private mutating func copies(
     of old: EntityDescription,
     to entity: EntityDescription,
@@ -66,7 +67,7 @@ extension MigrationPlan {
     return stays ? [entries, copies] : [copies]
   }
 
-  /// Records that a given value may differ from an old one of the same form.
+  /// Records that the value of a rule may differ from an old value of the same form.
   private func noteChange(
     of property: PropertyDescription,
     _ entity: EntityDescription,
@@ -91,12 +92,12 @@ extension MigrationPlan {
         when: "\(column) IS NOT \(value)",
         former: LogTriggers.json(column, nil)
       )
-    // The log reads former values in the new form, which the old value does not have.
+    // The log reads former values in the new form, so an old value of another form is not logged.
     default: break
     }
   }
 
-  /// Returns the statement that copies objects that a program made of no old object.
+  /// Returns the statement that inserts the objects that a program made without an old object.
   private func copyOfNewObjects(_ entity: EntityDescription) -> String {
     let given = givenColumns(of: entity)
     let columns = [SQLNames.object, SQLNames.version] + given
@@ -107,7 +108,7 @@ extension MigrationPlan {
       + "WHERE source = 0"
   }
 
-  /// Returns statements that log the objects and the links that are new, and the removed links.
+  /// Returns statements that log the new objects, the new links and the removed links.
   func newEntries(_ kept: UnchangedTables) -> [String] {
     guard !mapping.rules.isEmpty else { return [] }
     var statements = objectEntries()
@@ -129,8 +130,10 @@ extension MigrationPlan {
     }
   }
 
-  /// Returns statements that log the differences between the new links of a relationship and the
-  /// old ones, where both are of the same entities.
+  /// Returns statements that log the differences between the old and the new links of a
+  /// relationship.
+  ///
+  /// Old links count only if their relationship connects the same two entities.
   private func linkEntries(
     _ relationship: RelationshipDescription,
     of entity: EntityDescription,

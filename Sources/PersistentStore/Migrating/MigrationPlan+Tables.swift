@@ -4,7 +4,7 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// Tables that are rebuilt from old ones.
+/// The statements that rebuild tables from old tables.
 extension MigrationPlan {
   mutating func rebuild(_ entity: EntityDescription, _ kept: UnchangedTables) {
     let table = SQLNames.quoted(entity.name)
@@ -38,11 +38,11 @@ extension MigrationPlan {
     steps.append(Step(title: "Create \(entity.name) from \(old.name)", statements: statements))
   }
 
-  /// Lets an entity not give again the numbers of deleted objects.
+  /// Returns statements that prevent an entity from reusing the numbers of deleted objects.
   ///
   /// - Parameters:
   ///   - entity: The entity.
-  ///   - source: The old table whose objects it has, nil if there is none.
+  ///   - source: The old table of the entity's objects, nil if there is none.
   /// - Returns: The statements.
   func sequence(of entity: EntityDescription, after source: String?) -> [String] {
     let former = source.map { SQLNames.literal(String($0.dropFirst().dropLast())) } ?? "NULL"
@@ -62,8 +62,8 @@ extension MigrationPlan {
     var number = "cordial_o.\"_id\""
     private(set) var columns: [String] = []
     private(set) var values: [String] = []
-    /// The columns that the migration changes, by their old names: the condition of a change, and
-    /// the logged former value.
+    /// The changed properties, by their old names, each with the condition of the change and the
+    /// former value for the log.
     private var changes: [(property: String, condition: String, former: String)] = []
 
     mutating func add(_ value: String, to column: String) {
@@ -71,7 +71,7 @@ extension MigrationPlan {
       values.append(value)
     }
 
-    /// Records that a value differs from the old one where a condition holds.
+    /// Records that a value differs from the old value if an SQL condition is true.
     mutating func noteChange(of property: String, when condition: String, former: String) {
       changes.append((property, condition, former))
     }
@@ -86,7 +86,7 @@ extension MigrationPlan {
       changes.map(\.condition).joined(separator: " OR ")
     }
 
-    /// SQL for the former values of the changes, as the log has them.
+    /// SQL for the former values of the changes, in the form of the log.
     var before: String {
       let parts = changes.map { change in
         "CASE WHEN \(change.condition) THEN \(SQLNames.literal(",\"\(change.property)\":")) "
@@ -95,7 +95,7 @@ extension MigrationPlan {
       return parts.isEmpty ? "''" : parts.joined(separator: " || ")
     }
 
-    /// Returns the statements that log the changes as ordinary ones.
+    /// Returns the statements that log the changes as ordinary updates.
     func logStatements(of old: EntityDescription, _ source: String) -> [String] {
       guard !changes.isEmpty else { return [] }
       return [
@@ -109,14 +109,16 @@ extension MigrationPlan {
 
   // MARK: Attributes
 
-  /// Adds an attribute's value to a row; a column that is left out gets its default.
+  /// Adds an attribute's value to a row.
+  ///
+  /// If the old entity has no such attribute, the row gets no value, and SQLite stores the default.
   mutating func addValue(
     of attribute: AttributeDescription,
     _ entity: EntityDescription,
     _ old: EntityDescription,
     to row: inout NewRow
   ) {
-    // Derived values are computed when all tables exist; a time keeps its value.
+    // A later step computes derived values, when all tables exist; a derived time keeps its value.
     if let derived = attribute.derived, derived != .now { return }
     let path = "\(entity.name).\(attribute.name)"
     guard let found = mapping.source(of: .attribute(attribute), in: entity, from: old) else {
@@ -160,9 +162,10 @@ extension MigrationPlan {
       + "WHERE source = \(old.number))"
   }
 
-  /// Returns SQL that converts a column; nil, with a problem, if no value survives.
+  /// Returns SQL that converts a column, nil if the types have no conversion.
   ///
-  /// If some values may not survive, it adds a check.
+  /// Without a conversion, the method adds a problem. If some values may not survive, it adds a
+  /// check.
   private mutating func conversion(
     of column: String,
     _ before: AttributeDescription,
@@ -191,8 +194,8 @@ extension MigrationPlan {
     return ValueConversion.sql(column, to: to)
   }
 
-  /// Returns SQL that converts a column to another type; nil if that type does not have all its
-  /// values.
+  /// Returns SQL that converts a column to another type, nil if that type cannot represent every
+  /// value.
   static func converted(
     _ column: String,
     _ old: AttributeType,

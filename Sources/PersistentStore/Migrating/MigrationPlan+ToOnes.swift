@@ -5,7 +5,9 @@ import StoreLayout
 
 /// The to-ones of a migrated entity.
 extension MigrationPlan {
-  /// Adds a to-one's value to a row; a column that is left out has no value.
+  /// Adds a to-one's value to a row.
+  ///
+  /// If the to-one has no links in the old model, the row gets no value, and the column is null.
   mutating func addValue(
     of relationship: RelationshipDescription,
     _ entity: EntityDescription,
@@ -76,8 +78,7 @@ extension MigrationPlan {
     }
   }
 
-  /// Returns whether the objects of an entity, or those that a relationship references, change by
-  /// rules.
+  /// Returns whether rules may change the objects, the targets or the links of a relationship.
   private func dependsOnRules(
     _ relationship: RelationshipDescription,
     _ entity: EntityDescription
@@ -152,8 +153,10 @@ extension MigrationPlan {
     }
   }
 
-  /// Adds a check for references that would be lost: all objects that are made of the referenced
-  /// one are of entities that the relationship may not reference.
+  /// Adds a check for references that the migration would remove.
+  ///
+  /// A reference is removed if the relationship may reference none of the objects that are made of
+  /// the old target.
   private mutating func checkLostReferences(
     of relationship: RelationshipDescription,
     _ entity: EntityDescription,

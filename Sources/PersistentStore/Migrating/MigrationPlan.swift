@@ -4,19 +4,21 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// The plan of a store's migration between two versions of a model: the conditions and the SQL.
+/// The plan that migrates a store from one model to another: the data checks and the SQL.
 ///
-/// It depends on the two models only. Its checks find out whether the data allows the migration.
+/// The plan depends on the two models only. Its checks determine whether the stored data allows the
+/// migration.
 package struct MigrationPlan: Sendable {
   /// A condition on the store's data, as a query that counts violations.
   package struct Check: Sendable {
-    /// The query, which returns one number.
+    /// The query, which returns the count of violations.
     package let sql: String
-    /// The part of the new model that the check concerns, as `Task.title`.
+    /// The part of the old or the new model that the check concerns, such as `Task.title`.
     package let path: String
     /// The problem that the check reports if there are violations.
     package let message: String
-    /// A query for the numbers and values of some violating objects, nil if the check has none.
+    /// A query for the object numbers and values of some violating objects, nil if the check gives
+    /// no examples.
     let examples: String?
   }
 
@@ -40,29 +42,34 @@ package struct MigrationPlan: Sendable {
   package private(set) var problems: [ModelProblem] = []
   package private(set) var checks: [Check] = []
   package internal(set) var steps: [Step] = []
-  /// What is computed from the old tables before the checks, where the model has a map.
+  /// The statements that run before the checks and compute temporary tables from the old tables.
+  ///
+  /// They are empty if the migration has neither a map nor a program.
   package internal(set) var preparation: [Preparation] = []
   /// The attributes whose values are computed from expressions.
   var mappedTargets: [MappedValues.Target] = []
   /// The relationships whose links are computed from expressions.
   var mappedReferences: [MappedValues.Reference] = []
-  /// The checks of the new tables, after all steps.
+  /// The checks of the new tables, which run after all steps.
   var lateChecks: [Check] = []
-  /// Whether data without a place in the new model is removed although the model does not name it,
-  /// because the two models are versions of one chain.
+  /// Whether the migration removes data that the new model cannot store, even if the model does not
+  /// list the data in `removed`.
+  ///
+  /// The value is true between versions of one chain, and if a program makes the new objects.
   let givesUpEverything: Bool
 
   var from: Model { mapping.from }
   var to: Model { mapping.to }
 
-  /// Infers a migration.
+  /// Plans a migration between two models.
   ///
   /// - Parameters:
   ///   - from: The model that the store has.
-  ///   - to: The new model, with the store's ranges of numbers.
-  ///   - emptied: The entities that must have no objects, because they get other numbers.
-  ///   - givesUpEverything: Whether data without a place in the new model is removed although the
-  ///     model does not name it.
+  ///   - to: The new model, with the store's ranges of object numbers.
+  ///   - emptied: The entities that must have no objects, because the migration gives the entities
+  ///     other ranges of object numbers.
+  ///   - givesUpEverything: Whether the migration removes data that the new model cannot store,
+  ///     even if the model does not list the data in `removed`.
   ///   - hasProgram: Whether a program makes the new objects.
   package init(
     from: Model,
@@ -110,7 +117,7 @@ package struct MigrationPlan: Sendable {
     steps.append(
       Step(title: "Compute the derived values", statements: DerivedValues.statements(for: to))
     )
-    // The indexes of kept tables are dropped, because new indexes may need their names.
+    // Indexes of unchanged tables are dropped too, because new indexes may need their names.
     let unchangedEntities = unchangedEntities(kept)
     let dropped = from.entities.filter { !unchangedEntities.values.contains($0.number) }
       .flatMap { StoreSchema.indexNames(of: $0, from) }.map { "DROP INDEX IF EXISTS \($0)" }
@@ -137,7 +144,7 @@ package struct MigrationPlan: Sendable {
 
   // MARK: Problems and checks
 
-  /// Adds checks for objects with numbers that another entity of their new family has too.
+  /// Adds checks for objects whose numbers another entity of the new family has too.
   private mutating func checkNumbers(_ emptied: Set<String>) {
     for name in emptied.sorted() {
       guard let old = to.entity(named: name).flatMap({ mapping.source(of: $0) }) else { continue }
@@ -150,9 +157,10 @@ package struct MigrationPlan: Sendable {
     }
   }
 
-  /// Adds problems for entities that the model has and its configuration leaves out.
+  /// Adds problems for entities of the store that the model's configuration excludes.
   ///
-  /// Even without objects they are not removed: the whole model could not be opened any more.
+  /// The migration does not remove such an entity, even without objects: otherwise the store could
+  /// no longer be opened with the whole model.
   private mutating func checkExcludedEntities() {
     for old in from.concreteEntities
     where mapping.target(of: old) == nil && to.excludedEntities.contains(old.name) {
@@ -178,7 +186,9 @@ package struct MigrationPlan: Sendable {
     }
   }
 
-  /// Adds a check that the models share an entity, because a version of a model does.
+  /// Adds a check that the store has no objects, if the new model has no entity of the old model.
+  ///
+  /// Versions of one model always share an entity.
   private mutating func checkCommonEntity() {
     let removed = from.concreteEntities.filter { !isTaken($0) }
     guard removed.count == from.concreteEntities.count, !removed.isEmpty else { return }
@@ -190,9 +200,9 @@ package struct MigrationPlan: Sendable {
     )
   }
 
-  /// Adds checks of the new tables for objects of several tables with the same unique values.
+  /// Adds checks of the new tables for unique values that objects in several tables share.
   ///
-  /// The index of a table finds those of one table.
+  /// The unique index of a table finds equal values in that table only.
   private mutating func checkFamilyUniqueness() {
     for entity in to.entities where entity.familyPosition.concreteEntities.count > 1 {
       let parent = entity.familyPosition.ancestors.dropLast().last.map { to.entity($0) }
@@ -217,7 +227,7 @@ package struct MigrationPlan: Sendable {
     entity.unique + (entity.identity.map { [[$0.name]] } ?? [])
   }
 
-  /// Returns whether the same objects had unique values in the old model.
+  /// Returns whether the old model already required unique values of the same objects.
   private func wasUnique(_ names: [String], in entity: EntityDescription) -> Bool {
     guard mapping.rules.isEmpty, let old = mapping.source(of: entity) else { return false }
     let former = names.map { name in
@@ -233,11 +243,11 @@ package struct MigrationPlan: Sendable {
 
   /// The tables that are equal in both models except for their names.
   struct UnchangedTables {
-    /// The numbers of the entities in the new model.
+    /// The numbers that the entities of the tables have in the new model.
     var entities: Set<Int> = []
     /// The names of the new link tables.
     var linkTables: Set<String> = []
-    /// Whether the tables still have their old names, which they have during the checks.
+    /// Whether queries use the old names of the tables, as the checks do.
     var hasOldNames = false
   }
 
@@ -273,7 +283,8 @@ package struct MigrationPlan: Sendable {
     return kept
   }
 
-  /// Returns the entities whose tables and triggers are unchanged, each with its old number.
+  /// Returns the old entity number of each entity with unchanged tables and triggers, by its new
+  /// number.
   private func unchangedEntities(_ kept: UnchangedTables) -> [Int: Int] {
     var unchangedEntities: [Int: Int] = [:]
     for entity in to.entities {
@@ -335,13 +346,13 @@ package struct MigrationPlan: Sendable {
       && !mapping.isMoved(old.destination)
   }
 
-  /// Returns whether an entity that has objects is made of objects of an old one.
+  /// Returns whether a concrete new entity is made of objects of an old entity.
   func isTaken(_ old: EntityDescription) -> Bool {
     mapping.takers(of: old).contains { !$0.isAbstract }
   }
 
-  /// Returns the number ranges of an old entity's objects of which objects of a new entity or its
-  /// descendants may be made; nil when that is possible for all objects.
+  /// Returns the number ranges of an old entity's objects that may become objects of a new entity
+  /// or its descendants; nil if all of them may.
   func usedRanges(_ old: Int, within entity: Int) -> [ClosedRange<Int64>]? {
     guard !mapping.rules.isEmpty else { return remainingRanges(old, within: entity) }
     let kinds = from.entity(old).familyPosition.concreteEntities.map { from.entity($0) }
@@ -351,8 +362,8 @@ package struct MigrationPlan: Sendable {
     return used.count == kinds.count ? nil : used.map(\.numbers)
   }
 
-  /// Returns the number ranges of an old entity's objects that still belong to a new entity or its
-  /// descendants; nil when all objects do.
+  /// Returns the number ranges of an old entity's objects that stay in a new entity or its
+  /// descendants; nil if all of them stay.
   func remainingRanges(_ old: Int, within entity: Int) -> [ClosedRange<Int64>]? {
     let kinds = from.entity(old).familyPosition.concreteEntities.map { from.entity($0) }
     let remaining = kinds.filter { kind in
@@ -361,8 +372,7 @@ package struct MigrationPlan: Sendable {
     return remaining.count == kinds.count ? nil : remaining.map(\.numbers)
   }
 
-  /// Returns the condition that a number is in one of some ranges; nil when every number is
-  /// allowed.
+  /// Returns the SQL condition that a number is in one of the ranges; nil if `ranges` is nil.
   static func condition(_ column: String, in ranges: [ClosedRange<Int64>]?) -> String? {
     guard let ranges else { return nil }
     let parts = ranges.map { "\(column) BETWEEN \($0.lowerBound) AND \($0.upperBound)" }
@@ -393,7 +403,7 @@ package struct MigrationPlan: Sendable {
     return SQLNames.quoted("cordial_old \(SQLNames.linkTable(from.entity(owningEntity), name))")
   }
 
-  /// Returns the new name of a link table that is kept.
+  /// Returns the new name of an unchanged link table; nil if the migration rebuilds the link table.
   private func unchangedLinkTable(
     _ owningEntity: Int,
     _ name: String,
@@ -435,7 +445,8 @@ package struct MigrationPlan: Sendable {
       .flatMap { StoreSchema.triggerNames(of: $0, from) }
       .map { "DROP TRIGGER IF EXISTS \($0)" }
     let moves = oldTables(kept).filter { $0.name != $0.temporaryName }
-    // At each renaming, SQLite reads the whole schema again; its names do not differ by case.
+    // Each rename makes SQLite read the whole schema, so tables are renamed only once if possible.
+    // SQLite ignores the case of the names.
     let present = Set(oldTables(kept).map { $0.name.lowercased() })
     guard moves.contains(where: { present.contains($0.temporaryName.lowercased()) }) else {
       return upkeep + moves.map { "ALTER TABLE \($0.name) RENAME TO \($0.temporaryName)" }

@@ -5,9 +5,9 @@ import ObjectModel
 struct MigrationProblem: Sendable {
   /// The part of the old or the new model, as `Task.title`; empty for the whole model.
   let path: String
-  /// What is wrong, without the number of cases.
+  /// The text of the problem, without the count of cases.
   let message: String
-  /// The number of objects, values or links that are in the way, nil if it does not depend on data.
+  /// The count of objects, values or links with the problem, nil if it does not depend on data.
   let count: Int64?
   /// Some of the objects, each with its value; nil if values do not matter.
   let examples: [(id: String, value: JSONValue)]?
@@ -45,13 +45,13 @@ struct MigrationProblem: Sendable {
   }
 }
 
-/// A version of a chain that is like the model of a store, which is none of the chain's versions.
+/// A version of a chain that is similar to a store's model, when the chain lacks that model.
 struct NearestVersion: Sendable {
   let version: String
   /// The differences from the store's model, as `cordial model diff` prints them.
   let differences: [String]
 
-  /// The maximum number of versions, and of the differences of each.
+  /// The maximum count of versions, and of differences for each version.
   private static let countMax = 3
   private static let differencesMax = 20
 
@@ -63,7 +63,7 @@ struct NearestVersion: Sendable {
         differences: ModelMapping(from: model, to: version).differences
       )
     }
-    // The later one of two equally near versions comes first.
+    // Of two equally similar versions, the later version comes first.
     let sorted = all.reversed().enumerated().sorted {
       ($0.element.differences.count, $0.offset) < ($1.element.differences.count, $1.offset)
     }

@@ -2,7 +2,7 @@
 package struct MigrationProgress: Sendable {
   /// The version from which the current stage migrates.
   package let from: String
-  /// The version to which it migrates.
+  /// The version to which the current stage migrates.
   package let to: String
   /// The title of the current step.
   package let title: String
@@ -19,6 +19,6 @@ package struct MigrationProgress: Sendable {
     self.count = count
   }
 
-  /// The completed part of all steps.
+  /// The share of completed steps, in percent.
   package var percentage: Int { done * 100 / max(count, 1) }
 }

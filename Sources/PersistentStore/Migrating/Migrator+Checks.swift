@@ -43,7 +43,7 @@ extension Migrator {
     guard problems.isEmpty else { throw mismatch(plan.from, plan.to, problems, nearest) }
   }
 
-  /// Returns objects with their values, from a query for the numbers and the values as JSON.
+  /// Returns example objects with their values, from a query for object numbers and JSON values.
   private static func examples(
     _ sql: String,
     _ path: String,

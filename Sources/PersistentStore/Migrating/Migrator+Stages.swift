@@ -6,13 +6,13 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// The chain of versions from a store's model to another.
+/// The stages of a migration along a chain of versions.
 extension Migrator {
   /// Returns the stages from one version of a model to another.
   ///
-  /// If the chain has the store's version, each later version is a stage, and what a later version
-  /// lacks is removed. Otherwise there is one stage, to the last version. It removes only what that
-  /// version names in `removed`.
+  /// If the chain contains the store's version, each later version is a stage, and each stage
+  /// removes the data that its version cannot store. Otherwise there is one stage, to the last
+  /// version. That stage removes only the data that the version lists in `removed`.
   ///
   /// - Parameters:
   ///   - model: The model that the store has.
@@ -20,7 +20,8 @@ extension Migrator {
   ///   - chain: The versions, oldest first; the last one is the target.
   /// - Returns: A plan for each stage.
   /// - Throws: `modelMismatch` when the store is newer than the last version, `modelInvalid` when
-  ///   two versions of the chain have the same content.
+  ///   two versions of the chain have the same content, or when a map is not from the version
+  ///   before it.
   package static func stages(
     of model: Model,
     _ former: Set<String> = [],
@@ -86,7 +87,7 @@ extension Migrator {
     return Stage(plan: plan, target: target, nearest: nearest)
   }
 
-  /// Checks that the content of a version tells it from the others.
+  /// Checks that no two versions of a chain have the same content.
   private static func checkDistinct(_ chain: [Model]) throws(StoreError) {
     for (index, version) in chain.enumerated() {
       guard let other = chain[..<index].first(where: { $0.hash == version.hash }) else { continue }
@@ -99,8 +100,8 @@ extension Migrator {
     }
   }
 
-  /// Checks that the map of a version is from the version before it, because it would have no
-  /// effect otherwise.
+  /// Checks that each map is from the version before it, because any other map would have no
+  /// effect.
   private static func checkMaps(_ chain: [Model]) throws(StoreError) {
     for (former, model) in zip(chain, chain.dropFirst()) {
       guard let map = model.map, map.from != former.version, !former.isIdentified(by: map.from)

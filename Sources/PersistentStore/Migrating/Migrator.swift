@@ -12,7 +12,8 @@ package struct Migrator {
   package struct Stage: Sendable {
     package let plan: MigrationPlan
     package let target: Model
-    /// The versions that are most like the store's model, where that is not in the chain.
+    /// The versions that are most similar to the store's model; empty if the chain contains the
+    /// model.
     let nearest: [NearestVersion]
   }
 
@@ -24,14 +25,14 @@ package struct Migrator {
     self.environment = environment
   }
 
-  /// Executes a store's migration to the last of some versions and rolls it back.
+  /// Executes a store's migration to the last version of a chain, then rolls it back.
   ///
   /// - Parameters:
   ///   - container: The store.
   ///   - chain: The versions, oldest first; the last one is the target.
   ///   - environment: The sources of time and randomness.
-  ///   - planned: Called with a plan for each stage before the first one is executed; with no plans
-  ///     when the store has the last version.
+  ///   - planned: Called with all stages before the first stage is executed; with no stages when
+  ///     the store has the last version.
   /// - Throws: The errors of the migration.
   package static func dryRun(
     _ container: StoreContainer,
@@ -88,7 +89,7 @@ package struct Migrator {
     do {
       let facts = try StoreFile.read(at: container.storePath, role: .reader, requested: model)
       guard facts.model.hash != model.hash else { return }
-      // The same refusals as without a program.
+      // Only the errors of this call matter: they also apply to a migration by a program.
       _ = try stages(of: facts.model, facts.formerHashes, over: [model])
       let stage = try Self.stage(
         from: facts.model,
@@ -167,7 +168,7 @@ package struct Migrator {
       )
     }
     try db.execute(LogTables.late)
-    // No statement of the migration may fire triggers that this version does not know.
+    // Triggers of another format must not fire during the migration.
     if try StoreMetadata.triggers.value(db) != LogTriggers.formatVersion {
       try StoreFile.replaceTriggers(first.plan.from, db)
     }
@@ -214,7 +215,7 @@ package struct Migrator {
     }
   }
 
-  /// Checks that the store has no commit after the one at which a program's input was read.
+  /// Checks that the store has no commit since a program's input was read.
   private func checkUnchanged(
     since token: StoreToken,
     _ model: Model,
@@ -241,7 +242,7 @@ package struct Migrator {
     try HistoryWriter(db, model: model).seal(head, stamp)
   }
 
-  /// Computes what the model's map says of the old objects.
+  /// Fills the temporary tables with the objects and values that the map makes of the old objects.
   private func prepare(
     _ plan: MigrationPlan,
     _ values: MappedValues,
@@ -314,7 +315,7 @@ package struct Migrator {
         context: CommitStamp.migrationContext
       )
     )
-    // Earlier commits may have other types and other rules.
+    // An undo must not cross a migration, because earlier commits may have other types and rules.
     try UndoLog.recordBarrier(at: head.number + 1, db)
   }
 }

@@ -7,14 +7,16 @@ import StoreLayout
 package struct ModelMapping: Sendable {
   package let from: Model
   package let to: Model
-  /// The old entity of each new entity, by their numbers.
+  /// The old entity number of each new entity number.
   private let sources: [Int: Int]
-  /// How objects are made where that is not inferred, by the numbers of the new entities.
+  /// The rules of the new entities whose objects are not inferred, by entity number.
   let rules: [Int: EntityRule]
-  /// The mistakes of the new model's map in names of the old one.
+  /// The problems of the map's references to entities of the old model.
   let ruleProblems: [ModelProblem]
-  /// The families of the old model, by the numbers of their first entities, whose objects may get
-  /// another number or be left out one by one.
+  /// The families of the old model whose objects the migration may renumber or leave out one by
+  /// one.
+  ///
+  /// The entity number of the root identifies a family.
   let movedFamilies: Set<Int>
 
   /// Compares two models.
@@ -41,7 +43,7 @@ package struct ModelMapping: Sendable {
     } else {
       (rules, ruleProblems) = EntityRule.rules(from: from, to: to) { renamed[$0] }
     }
-    // The objects of an entity that is made of other entities do not stay in it.
+    // If a rule makes an entity from other entities only, the entity's own old objects do not stay.
     for rule in rules.values where !rule.sources.contains(where: { $0 == sources[rule.entity] }) {
       sources[rule.entity] = nil
     }
@@ -56,48 +58,49 @@ package struct ModelMapping: Sendable {
     movedFamilies = moved
   }
 
-  /// Returns whether the objects of an old entity may get another number or be left out one by one.
+  /// Returns whether the migration may renumber an old entity's objects or leave out some of them.
   func isMoved(_ old: Int) -> Bool { movedFamilies.contains(family(old)) }
 
-  /// Returns the old entities whose objects an entity is made of.
+  /// Returns the old entities whose objects become objects of an entity.
   func sources(of entity: EntityDescription) -> [EntityDescription] {
     rules[entity.number]?.sources.map { from.entity($0) }
       ?? [source(of: entity)].compactMap(\.self)
   }
 
-  /// Returns the new entities that are made of objects of an old entity.
+  /// Returns the new entities that take objects of an old entity.
   func takers(of old: EntityDescription) -> [EntityDescription] {
     guard !rules.isEmpty else { return [target(of: old)].compactMap(\.self) }
     return to.entities.filter { entity in sources(of: entity).contains { $0.number == old.number } }
   }
 
-  /// Returns the number of the first entity of an old entity's family.
+  /// Returns the entity number of the root of an old entity's family.
   func family(_ old: Int) -> Int { from.entity(old).familyPosition.ancestors[0] }
 
-  /// Returns the old entity of an entity, nil for a new one.
+  /// Returns the old entity of a new model's entity, nil if the old model has none.
   func source(of entity: EntityDescription) -> EntityDescription? {
     sources[entity.number].map { from.entity($0) }
   }
 
-  /// Returns the new entity of an old entity, nil for a removed one.
+  /// Returns the new entity of an old entity, nil if the new model has none.
   func target(of old: EntityDescription) -> EntityDescription? {
     sources.first { $0.value == old.number }.map { to.entity($0.key) }
   }
 
-  /// Returns the number by which the log names an old entity after the migration: that of its new
-  /// entity or of a retired entity, or 0 for a removed entity without objects of its own.
+  /// Returns the entity number that the log uses for an old entity after the migration.
+  ///
+  /// It is the number of the new entity or of a retired entity, or 0 for a removed abstract entity.
   func loggedNumber(of old: EntityDescription) -> Int {
     if let entity = target(of: old) { return entity.number }
     guard let index = newlyRetired.firstIndex(where: { $0.number == old.number }) else { return 0 }
     return RetiredEntity.numberMin + from.retired.count + index
   }
 
-  /// The entities of the old model that have objects and no new entity.
+  /// The concrete entities of the old model that have no new entity.
   var newlyRetired: [EntityDescription] {
     from.concreteEntities.filter { target(of: $0) == nil }
   }
 
-  /// The entities that only earlier versions of the store's model had, after the migration.
+  /// The retired entities after the migration, which only earlier versions of the model had.
   var retired: [RetiredEntity] {
     func number(_ old: Int) -> Int {
       // An abstract entity without descendants has no objects to which a to-one could refer.
@@ -105,7 +108,8 @@ package struct ModelMapping: Sendable {
       let entity = from.entity(old)
       let number = loggedNumber(of: entity)
       guard number == 0 else { return number }
-      // An abstract entity has no number in the log; the slot of an object tells its descendant.
+      // The log has no number for an abstract entity. The number of any concrete descendant is
+      // enough, because an object's number range identifies its entity.
       return entity.familyPosition.concreteEntities.first.map { loggedNumber(of: from.entity($0)) }
         ?? 0
     }
@@ -115,7 +119,7 @@ package struct ModelMapping: Sendable {
       }
   }
 
-  /// Returns the old property of a property of an entity, nil for a new one.
+  /// Returns the old property of an entity's property, nil if the property is new.
   func source(
     of property: PropertyDescription,
     in entity: EntityDescription
@@ -123,8 +127,8 @@ package struct ModelMapping: Sendable {
     source(of: entity).flatMap { source(of: property, in: entity, from: $0) }
   }
 
-  /// Returns the property of an old entity from which an entity infers a property, nil for a new
-  /// one.
+  /// Returns the property of one old entity from which a property is inferred, nil if there is
+  /// none.
   func source(
     of property: PropertyDescription,
     in entity: EntityDescription,
@@ -136,7 +140,8 @@ package struct ModelMapping: Sendable {
     return names[property.name].flatMap { old.property(named: $0) }
   }
 
-  /// The names that two parts exchange, which look like renames in an earlier version.
+  /// The problems of two parts that exchange names, because both look like renames of an earlier
+  /// version.
   var exchanges: [(path: String, message: String)] {
     func found(
       _ named: [(name: String, former: String?)],
@@ -162,8 +167,9 @@ package struct ModelMapping: Sendable {
       }
   }
 
-  /// The parts whose `renamedFrom` would have no effect, because the store has a part of their own
-  /// name too, so that the part of the former name would be removed.
+  /// The problems of parts whose `renamedFrom` has no effect, because the old model has both names.
+  ///
+  /// The migration would otherwise remove the part that has the former name.
   var ignoredRenames: [(path: String, message: String)] {
     func found(
       _ named: [(name: String, former: String?)],
@@ -194,7 +200,8 @@ package struct ModelMapping: Sendable {
       }
   }
 
-  /// The entities that take the name of a removed one, whose IDs they would repeat.
+  /// The problems of entities that are renamed to the name of a removed entity, so that IDs would
+  /// repeat.
   var repeatedNames: [(path: String, message: String)] {
     let retired = Set((from.retired.map(\.description) + newlyRetired).map(\.name))
     return to.concreteEntities.filter { entity in
@@ -205,10 +212,10 @@ package struct ModelMapping: Sendable {
     }
   }
 
-  /// Returns the old name for each new name that has one.
+  /// Returns the old name of each part that the old model has, by the new name.
   ///
-  /// A model may keep the `renamedFrom` of an earlier migration. It counts only if the part's
-  /// current name is not in the old model, or if another part takes that name.
+  /// A model may keep the `renamedFrom` of an earlier migration. `renamedFrom` applies only if the
+  /// old model lacks the part's current name, or if another part is renamed from that name.
   private static func renames(
     _ named: [(name: String, former: String?)],
     _ isOldName: (String) -> Bool
@@ -235,7 +242,7 @@ package struct ModelMapping: Sendable {
     return sources
   }
 
-  /// Returns the old relationship of a relationship of an entity.
+  /// Returns the old relationship of an entity's relationship, nil if there is none.
   func source(
     of relationship: RelationshipDescription,
     in entity: EntityDescription
@@ -246,13 +253,14 @@ package struct ModelMapping: Sendable {
     return old
   }
 
-  /// Returns the ranges of numbers that the entities of a new model keep from their old entities.
+  /// Returns the ranges of object numbers that the entities of a new model keep.
   ///
   /// - Parameters:
   ///   - from: The model that the store has.
   ///   - to: The new model, with the ranges that it would have in a new store.
-  /// - Returns: The ranges by name, including those of removed entities; and the entities that must
-  ///   have no objects, because another entity with the same range joins their family.
+  /// - Returns: The ranges by entity name, including the ranges of removed entities; and the
+  ///   entities that must have no objects, because another entity of their new family has the same
+  ///   range.
   static func slots(
     from: Model,
     to: Model

@@ -4,23 +4,27 @@ import StoreLayout
 
 /// The names of the temporary tables of a migration with a map.
 enum PreparedTables {
-  /// The objects that were made of objects of moved families: `family`, `old`, `entity`, `number`.
+  /// The new objects of moved families, with the columns `family`, `old`, `entity` and `number`.
   static let made = "temp.cordial_made"
-  /// The greatest number that each new entity has given before the migration: `entity`, `number`.
+  /// The last object number of each new entity before the migration, as `entity` and `number`.
   static let given = "temp.cordial_given"
 
-  /// The objects of an entity with a rule: `number`, `source`, `old`, and the values that it gives.
+  /// Returns the name of the table for the objects of an entity with a rule.
   ///
-  /// `source` is the number of the old entity, 0 for an object without an old one.
+  /// Its columns are `number`, `source`, `old`, and the values that the rule gives. `source` is the
+  /// number of the old entity, or 0 for an object without an old object.
   static func objects(of entity: EntityDescription) -> String {
     "temp." + SQLNames.quoted("cordial_objects \(entity.name)")
   }
 
-  /// The links that a rule gives: `a`, the object with the relationship; `b`; and `place`.
+  /// Returns the name of the table for the links that a rule gives.
+  ///
+  /// Its columns are `a`, the object with the relationship; `b`, the referenced object; and their
+  /// sort positions `place` and `back`.
   static func links(_ relationship: String, of entity: EntityDescription) -> String {
     "temp." + SQLNames.quoted("cordial_links \(entity.name).\(relationship)")
   }
 
-  /// The name of the column of a value that a rule gives.
+  /// Returns the name of the column for a value that a rule gives.
   static func column(_ property: String) -> String { SQLNames.quoted("value \(property)") }
 }

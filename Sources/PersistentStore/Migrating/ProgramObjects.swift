@@ -32,7 +32,7 @@ struct ProgramImport {
     let name: String
   }
 
-  /// One line of the program, with the object that it becomes.
+  /// One line of the program's output, with the number of its object.
   private struct Line {
     let number: Int
     let entity: EntityDescription
@@ -42,15 +42,15 @@ struct ProgramImport {
 
   private let plan: MigrationPlan
   private let db: SQLiteConnection
-  /// The greatest number that was given, by the numbers of the new entities.
+  /// The greatest object number that each new entity has used so far, by entity number.
   private var last: [Int: Int64] = [:]
   private var lines: [Line] = []
   /// The index in `lines` of each object, by the ID that the program gave it.
   private var indexes: [String: Int] = [:]
   private var statements: [String: PreparedStatement] = [:]
-  /// The object that each to-one references, by the to-one's owner and name, then by its object.
+  /// The referenced objects, by the to-one, then by the object that has the to-one.
   private var toOnes: [ToOne: [Int64: Int64]] = [:]
-  /// The messages, with the number of cases and the first line of each.
+  /// The mistakes, each with the count of its cases and the number of its first line.
   private var mistakes: [(message: String, path: String, count: Int64, line: Int)] = []
 
   init(_ plan: MigrationPlan, _ db: SQLiteConnection) {
@@ -62,8 +62,8 @@ struct ProgramImport {
   ///
   /// - Parameters:
   ///   - objects: The program's objects.
-  ///   - given: Returns the greatest number that no new object of an entity may get.
-  /// - Returns: The mistakes of the program; not empty if the tables are not complete.
+  ///   - given: Returns the greatest object number that an entity has used before.
+  /// - Returns: The mistakes of the program; the tables are complete only if there are none.
   /// - Throws: `SQLiteError`.
   mutating func run(
     _ objects: ProgramObjects,
@@ -112,7 +112,8 @@ struct ProgramImport {
 
   private mutating func read(_ value: JSONValue, _ number: Int) throws {
     let id = value["id"]?.string
-    // The text after the slash may be any, so that the slash may be a part of a `Character`.
+    // The prefix compares scalars, because any text may follow the slash, and a combining scalar
+    // would form one `Character` with the slash.
     let name = value["entity"]?.string ?? id.map { String($0.unicodeScalars.prefix { $0 != "/" }) }
     guard let name else { return note("it has neither an id nor an entity", "", number) }
     guard let entity = plan.to.entity(named: name), !entity.isAbstract else {
@@ -143,7 +144,7 @@ struct ProgramImport {
     lines.append(Line(number: number, entity: entity, object: object, values: values))
   }
 
-  /// Returns the number of the old object that stays in an entity, nil for a new object.
+  /// Returns the number of the old object that an ID identifies, nil if there is none.
   private mutating func storedNumber(
     _ text: String,
     _ entity: EntityDescription
@@ -250,7 +251,7 @@ struct ProgramImport {
 
   // MARK: Links
 
-  /// Keeps the links of a relationship, and those of its inverse to-one.
+  /// Records the links of an object's relationship, and the to-ones at either end.
   private mutating func link(
     _ relationship: RelationshipDescription,
     of entity: EntityDescription,
@@ -290,7 +291,7 @@ struct ProgramImport {
     }
   }
 
-  /// Sets a to-one, whose other lines must not say otherwise.
+  /// Sets a to-one, and notes a mistake if another line gave the to-one a different target.
   private mutating func set(
     _ toOne: RelationshipDescription,
     of object: Int64,

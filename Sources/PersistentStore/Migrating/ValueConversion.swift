@@ -2,11 +2,12 @@ import CordialValues
 import ObjectModel
 import SQLite
 
-/// A conversion of an attribute to a type that does not have all values of the former type.
+/// A conversion of an attribute to a type that cannot represent every value of the former type.
 ///
-/// A migration converts an attribute so only if every stored value survives.
+/// A migration applies such a conversion only if every stored value survives.
 enum ValueConversion {
-  /// The name of the SQL function that converts a value; null for a value that does not survive.
+  /// The name of the SQL function that converts a value, or returns null if the value does not
+  /// survive.
   private static let function = "cordial_convert"
 
   /// Returns SQL that converts a value.

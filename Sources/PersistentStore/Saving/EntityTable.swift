@@ -9,7 +9,7 @@ final class EntityTable {
   let layout: EntityLayout
   /// The number of new rows that one statement writes when a save has many.
   ///
-  /// Each statement costs SQLite some preparation, and an update of the last number given.
+  /// Each statement costs SQLite some preparation, and an update of the table's sequence.
   let rowsAtOnce: Int
   private static let argumentsAtOnceMax = 128
   private let db: SQLiteConnection
@@ -18,7 +18,7 @@ final class EntityTable {
   /// The statements that every save of the entity's objects needs.
   private var common: Common?
   private var updates: [[Int]: PreparedStatement] = [:]
-  /// The number that was given last, nil until it is read.
+  /// The object number that was allocated last; nil until it is read.
   private var lastObject: Int64?
 
   private enum Purpose: Hashable {
@@ -101,9 +101,9 @@ final class EntityTable {
     return number
   }
 
-  /// Returns the number that any process gave last.
+  /// Returns the last object number that any process has allocated.
   private func lastAllocated() throws -> Int64 {
-    // As SQLite, this does without the sequence where it is behind the objects.
+    // Like SQLite, this uses the greatest object number if the sequence is lower.
     let sequence = try statement(
       .lastAllocated,
       """
@@ -117,7 +117,7 @@ final class EntityTable {
     return try sequence.step() ? max(sequence.integer(0), first) : first
   }
 
-  /// Returns the next number, unless an external client has used up the numbers.
+  /// Returns the number after a number; throws if an external client has used up the numbers.
   private func next(after number: Int64) throws -> Int64 {
     guard number < entity.numbers.upperBound else {
       throw StoreError(
@@ -133,7 +133,7 @@ final class EntityTable {
 
   /// Returns the version of an object, nil if the object does not exist.
   func version(of object: Int64) throws -> Int64? {
-    // A number outside of a family's ranges belongs to no object.
+    // A key has an abstract entity only if its number is outside of the family's ranges.
     guard !entity.isAbstract else { return nil }
     let version = try commonStatements().version
     defer { version.reset() }
@@ -231,7 +231,7 @@ final class EntityTable {
     try triggers.run(insertion, triggers: mode)
   }
 
-  /// Inserts as many objects as one statement takes: either all new ones or all restored ones.
+  /// Inserts `rowsAtOnce` objects with one statement; they are either all new or all restored.
   func insert(_ rows: ArraySlice<PlannedInsert>, triggers mode: TriggerControl.Mode) throws {
     let isRestored = rows.first?.version != nil
     let insertion = try statement(
@@ -240,7 +240,7 @@ final class EntityTable {
     )
     var index: Int32 = 1
     for row in rows { index = Self.bind(row, to: insertion, at: index) }
-    // The rows may be large, and the next such save may come much later.
+    // Otherwise the statement would keep large rows in memory until the next such save.
     defer { insertion.clearArguments() }
     try triggers.run(insertion, triggers: mode)
   }
@@ -267,12 +267,12 @@ final class EntityTable {
     return index + 1
   }
 
-  /// Writes some columns of an object, if one of them differs from the stored value.
+  /// Writes columns of an object, if at least one value differs from the stored value.
   ///
   /// - Parameters:
   ///   - object: The number of the object.
   ///   - columns: The columns and their values.
-  ///   - increments: Whether its version is incremented.
+  ///   - increments: Whether the object's version is incremented.
   /// - Returns: Whether a value differed.
   /// - Throws: `SQLiteError`.
   func update(_ object: Int64, _ columns: [ColumnChange], increments: Bool) throws -> Bool {
@@ -323,7 +323,7 @@ final class EntityTable {
 
   // MARK: Logging, where triggers are off
 
-  /// Logs inserts whose numbers are in a range.
+  /// Logs the inserts of all objects whose numbers are in a range.
   func logInserts(_ numbers: ClosedRange<Int64>) throws {
     let log = try statement(.logInserts, BulkLog.insertion(of: entity))
     log.bind(numbers.lowerBound, at: 1)
@@ -352,9 +352,9 @@ final class EntityTable {
   }
 }
 
-/// Values of columns as SQLite returns them.
+/// The conversion of column values from SQLite.
 enum StoredValue {
-  /// Reads a column in the type of its property.
+  /// Returns the value of a column in the type of its property.
   static func read(
     _ row: PreparedStatement,
     _ index: Int32,

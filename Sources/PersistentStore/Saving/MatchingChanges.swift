@@ -6,17 +6,18 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// The reader of changes of all objects that match a predicate.
+/// A reader of the changes that an update or a delete by predicate makes.
 ///
-/// It computes all values before any write, so that no object sees another object's new values.
+/// The reader computes all values before any write, so that no computation reads another object's
+/// new value.
 struct MatchingChanges {
   let tables: StoreTables
   let db: SQLiteConnection
   let triggers: TriggerControl
   let bulk: BulkLimits
-  /// The program's functions for transient attributes.
+  /// The names of the program's functions for transient attributes.
   private let functions: Set<String>
-  /// What ends the reading of the predicate.
+  /// The interruption of the evaluation of the predicate.
   private let interruption: Interruption
   private let stored: any StoredObjects
   private let affectedMax: Int
@@ -48,15 +49,15 @@ struct MatchingChanges {
   /// The result of reading an update by predicate.
   struct MatchedUpdate {
     var updates: [ResolvedUpdate] = []
-    /// The update as one statement, if it has no further consequences.
+    /// The update as one statement; nil if each object is updated separately.
     var statement: MatchingStatement?
     var count = 0
     /// The matched objects, in the order of their numbers; empty unless requested.
     var keys: [ObjectKey] = []
     var problems = ProblemList()
-    /// The parts of the update that are left out because they have problems.
+    /// The parts of the update that the save leaves out because they have problems.
     var skippedParts = SkippedParts()
-    /// The request's names for the objects in its values.
+    /// The IDs in the values of the request, by the objects that they name.
     var labels: [ObjectKey: String] = [:]
   }
 
@@ -324,8 +325,8 @@ struct MatchingChanges {
 
   /// Returns a computed value in the form in which its attribute stores it.
   ///
-  /// A value that the attribute cannot store is a problem; the result is then nil. Validation
-  /// checks later whether the model allows the value.
+  /// If the attribute cannot store the value, this method reports a problem and returns nil.
+  /// Validation checks later whether the model allows the value.
   private mutating func storable(
     _ computed: AttributeValue,
     _ attribute: AttributeDescription,
@@ -349,8 +350,8 @@ struct MatchingChanges {
 
   /// Returns whether one statement can perform an update.
   ///
-  /// Such an update concerns columns of one table only. It concerns no rule, no other form of a
-  /// text, no unique value, and no value that SQLite cannot check.
+  /// Such an update changes columns of one table only, no unique value, and no text with a derived
+  /// form. The rules allow its constants, and SQLite can check its computed values.
   private func isOneStatement(
     _ assignments: [Assignment],
     _ matches: FetchCompiler.Matches,
@@ -372,8 +373,8 @@ struct MatchingChanges {
       }
   }
 
-  /// Returns a condition on a computed value, written `$`, under which it can be stored unchanged;
-  /// nil for an attribute that SQLite cannot check.
+  /// Returns the SQL condition under which a computed value, written `$`, can be stored unchanged;
+  /// nil if SQLite cannot check the attribute.
   private static func sqlCheck(_ attribute: AttributeDescription) -> String? {
     guard attribute.allowed == nil, attribute.pattern == nil, attribute.minimumLength == nil,
       attribute.maximumLength == nil
@@ -401,7 +402,10 @@ struct MatchingChanges {
     return attribute.optional ? "($ IS NULL OR \(check))" : "(\(check))"
   }
 
-  /// Reports computed values that cannot be stored; SQLite excludes the values that certainly can.
+  /// Reports computed values that cannot be stored.
+  ///
+  /// The query finds only values that fail `sqlCheck`; the attribute may still be able to store
+  /// them.
   private mutating func checkComputed(
     _ assignments: [Assignment],
     _ matches: FetchCompiler.Matches

@@ -23,7 +23,7 @@ package struct PropertyConflict: Sendable {
   }
 }
 
-/// A decision about a property.
+/// A function that decides about a property.
 ///
-/// It runs inside the writer's transaction, so it must be fast and must wait for nothing.
+/// The function runs inside the writer's transaction, so it must be fast and must not wait.
 package typealias MergeDecision = @Sendable (PropertyConflict) -> PropertyConflict.Resolution

@@ -5,16 +5,16 @@ package import OrderedCollections
 /// The object graph after a save: the stored objects, overlaid with the save's changes.
 ///
 /// What always holds:
-/// 1. A column or link row that ends with its stored value is no change.
-/// 2. The graph loads nothing that is not needed: it compares members of a to-many one by one.
+/// 1. A column or link row that returns to its stored value is not a change.
+/// 2. The graph loads only what a save needs: it compares members of a to-many one by one.
 package struct PlannedGraph {
   let layout: SaveLayout
   let stored: any StoredObjects
   /// The new objects, in the order of the request.
   package private(set) var inserts: [PlannedInsert] = []
-  /// The indices of each entity's new objects, whose numbers are consecutive.
+  /// The indices in `inserts` of each entity's new objects, whose numbers are consecutive.
   private var insertIndices: [InsertIndices]
-  /// The indices of restored objects.
+  /// The indices of restored objects in `inserts`.
   private var restoredIndices: [ObjectKey: Int] = [:]
   /// The stored objects with changed columns, in the order of their first change.
   package private(set) var updates: [PlannedUpdate] = []
@@ -24,10 +24,11 @@ package struct PlannedGraph {
   /// The link rows that are inserted (true) and deleted (false), in the order of their first
   /// change.
   package private(set) var links: OrderedDictionary<LinkRow, Bool> = [:]
-  /// The differences of lists from the stored ones; lists of to-ones' inverses are added when
-  /// needed.
+  /// The changes of each list, compared with the stored list.
+  ///
+  /// `loadHolders` adds the changes that follow from planned to-ones.
   private var lists: [ListName: ListChange] = [:]
-  /// Whether `lists` has the references of planned columns; they are added when they are needed.
+  /// Whether `lists` includes the changes that follow from planned to-ones.
   private var hasLoadedHolders = false
 
   private struct InsertIndices {
@@ -37,7 +38,8 @@ package struct PlannedGraph {
 
   /// The identity of the list of objects that reference an object through a relationship.
   struct ListName: Hashable {
-    /// A to-one that references `object`, or a relationship with link rows that `object` has.
+    /// The number of a to-one that references `object`, or of a relationship of `object` with link
+    /// rows.
     let relationship: Int
     let object: Int64
   }
@@ -112,7 +114,7 @@ package struct PlannedGraph {
 
   func insertIndex(of key: ObjectKey) -> Int? {
     let known = insertIndices[key.entity - 1]
-    // A reference may have any number.
+    // A reference may contain any number, so the subtraction must not trap on overflow.
     let offset = key.object &- known.first
     guard offset >= 0, offset < known.indices.count else {
       return restoredIndices.isEmpty ? nil : restoredIndices[key]
@@ -123,7 +125,7 @@ package struct PlannedGraph {
 
   func isInserted(_ key: ObjectKey) -> Bool { insertIndex(of: key) != nil }
 
-  /// The consecutive inserts of one entity, as ranges of indices.
+  /// The runs of consecutive inserts of one entity, as ranges of indices.
   var runs: [Range<Int>] {
     var runs: [Range<Int>] = []
     var start = 0
@@ -137,7 +139,7 @@ package struct PlannedGraph {
     return runs
   }
 
-  /// The range of the numbers of an entity's inserts, by the entity's index.
+  /// The range of object numbers of each entity's inserts, by the entity's index.
   var insertedNumbers: [(entity: Int, numbers: ClosedRange<Int64>)] {
     insertIndices.enumerated().compactMap { entity, known in
       known.indices.isEmpty
@@ -156,7 +158,7 @@ package struct PlannedGraph {
     try removeFromCountedLists(key)
   }
 
-  /// Removes a deleted object from the to-manys whose members are counted.
+  /// Removes a deleted object from the to-manys whose number of members the model limits.
   private mutating func removeFromCountedLists(_ key: ObjectKey) throws {
     for (_, toOne) in layout.entity(key).toOnes where toOne.inverse?.isCounted == true {
       guard let owner = try target(of: toOne, key) else { continue }
@@ -178,10 +180,10 @@ package struct PlannedGraph {
   /// Returns the planned update of an object, or nil if there is none.
   func update(of key: ObjectKey) -> PlannedUpdate? { updateIndices[key].map { updates[$0] } }
 
-  /// Sets columns of an object that is not new.
+  /// Sets columns of a stored object.
   ///
-  /// Columns of to-ones are set here only before the first call of `holders`. Later,
-  /// `set(_:of:to:)` sets them, because `lists` then has the references.
+  /// Columns of to-ones may be set here only before the first call of `holders`. Later, only
+  /// `set(_:of:to:)` may set them, because it also updates `lists`.
   mutating func set(_ columns: [ColumnChange], of key: ObjectKey) {
     guard !columns.isEmpty else { return }
     let index = index(ofUpdate: key)
@@ -210,7 +212,7 @@ package struct PlannedGraph {
     return number
   }
 
-  /// Sets a to-one, without its other end.
+  /// Sets a to-one, but not its inverse.
   mutating func set(_ toOne: RelationshipLayout, of key: ObjectKey, to target: Int64?) throws {
     guard let column = layout.entity(key).column(of: toOne) else { return }
     let value: AttributeValue = target.map { .integer($0) } ?? .null
@@ -228,7 +230,7 @@ package struct PlannedGraph {
     }
   }
 
-  /// Reads the references of planned columns, when the objects that reference an object are needed.
+  /// Adds the changes that follow from planned to-ones to `lists`, once.
   private mutating func loadHolders() throws {
     guard !hasLoadedHolders else { return }
     hasLoadedHolders = true
@@ -257,7 +259,7 @@ package struct PlannedGraph {
     }
   }
 
-  /// Returns the objects whose to-one references an object, including deleted ones.
+  /// Returns the objects whose to-one references an object, including deleted objects.
   mutating func holders(of toOne: RelationshipLayout, to key: ObjectKey) throws -> [ObjectKey] {
     try loadHolders()
     let known = isInserted(key) ? [] : try stored.holders(of: toOne, to: key.object)
@@ -267,14 +269,13 @@ package struct PlannedGraph {
 
   // MARK: To-manys
 
-  /// Returns the numbers of a to-many's members: in the stored order, then those that joined.
+  /// Returns the object numbers of a to-many's members: stored members first, then joined members.
   mutating func members(of toMany: RelationshipLayout, _ owner: ObjectKey) throws -> [Int64] {
     let known = isInserted(owner) ? [] : try stored.members(of: toMany, owner)
     return try change(of: toMany, owner)?.applied(to: known) ?? known
   }
 
-  /// Returns the numbers of the objects that have an object as a member, of a to-many without
-  /// inverse.
+  /// Returns the numbers of the objects whose to-many without an inverse contains an object.
   func linkSources(of toMany: RelationshipLayout, to member: ObjectKey) throws -> [Int64] {
     let known = isInserted(member) ? [] : try stored.linkSources(of: toMany, to: member.object)
     return lists[ListName(backwards: toMany, member.object)]?.applied(to: known) ?? known
@@ -282,7 +283,8 @@ package struct PlannedGraph {
 
   /// Returns the number of members of a to-many.
   ///
-  /// A number above the limit may be too small, but stays above the limit.
+  /// If there are more members than the limit, the result may be too small, but is at least the
+  /// limit.
   mutating func memberCount(
     of toMany: RelationshipLayout,
     _ owner: ObjectKey,
@@ -323,7 +325,7 @@ package struct PlannedGraph {
     return lists[ListName(inverse, owner.object)]
   }
 
-  /// Returns the number of rows of the same kind that are written before the row of a membership.
+  /// Returns the position of a membership's row in the order of writing; -1 for an unwritten row.
   func writingRank(
     of member: Int64,
     in toMany: RelationshipLayout,
@@ -339,7 +341,7 @@ package struct PlannedGraph {
     try change(of: toMany, owner)?.joined.inOrder ?? []
   }
 
-  /// Adds a link row that does not exist, or removes one that exists.
+  /// Adds a missing link row, or removes an existing link row.
   mutating func setLink(
     _ isLinked: Bool,
     _ toMany: RelationshipLayout,
@@ -370,7 +372,7 @@ extension PlannedGraph.ListName {
     self.init(relationship: relationship.number, object: object)
   }
 
-  /// Creates the list of the objects that have an object as a member, of a to-many without inverse.
+  /// Creates the name of the list of objects whose to-many without an inverse contains an object.
   init(backwards relationship: RelationshipLayout, _ object: Int64) {
     self.init(relationship: -1 - relationship.number, object: object)
   }
@@ -404,7 +406,7 @@ package struct PlannedInsert {
   package let label: String
   /// A value for each column.
   package var row: [AttributeValue]
-  /// The version of a restored object; nil for a new one.
+  /// The version of a restored object; nil for a new object.
   var version: Int64?
 }
 
@@ -412,6 +414,6 @@ package struct PlannedInsert {
 package struct PlannedUpdate {
   /// The changed object.
   package let key: ObjectKey
-  /// Each column once, with its last value.
+  /// The changed columns, each once with its last value.
   package var columns: [ColumnChange]
 }

@@ -45,7 +45,7 @@ final class RelationshipTable {
 
   private var description: RelationshipDescription { layout.description }
 
-  /// The storage of the relationship, rarely used because each statement is compiled once.
+  /// The storage of the relationship, created only when a statement is compiled.
   private var links: LinkTable { LinkTable(description, in: model) }
 
   // MARK: Reading
@@ -61,7 +61,7 @@ final class RelationshipTable {
     return numbers
   }
 
-  /// Returns the members of a to-many, in its order if it is ordered.
+  /// Returns the members of a to-many, in order if the to-many is ordered.
   func members(of owner: Int64) throws -> [Int64] {
     guard description.toMany else { return [] }
     return try numbers(try statement(.members, links.orderedMembers), owner)
@@ -90,7 +90,7 @@ final class RelationshipTable {
     return try row.step()
   }
 
-  /// Returns the sources of the link rows that reference an object.
+  /// Returns the sources of the link rows whose target is an object.
   func sources(of target: Int64) throws -> [Int64] {
     try numbers(
       try statement(.sources, "SELECT source FROM \(links.table) WHERE target = ?"),
@@ -142,8 +142,8 @@ final class RelationshipTable {
 
   /// Sets the sort position of a member.
   ///
-  /// The sort position that the trigger gave a joining member is removed first, so that the log has
-  /// no move of that member.
+  /// A trigger has already given a joining member a sort position. This position is removed first,
+  /// so that the log has no move of the member.
   func setPosition(
     _ position: Int64,
     of member: Int64,

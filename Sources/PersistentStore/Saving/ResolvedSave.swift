@@ -7,7 +7,8 @@ import PersistentHistory
 package enum SentLink {
   case toOne(ObjectKey?)
   case members([ObjectKey])
-  /// Members that are added and removed; added members go to an index of the list, or to its end.
+  /// Members to add and to remove; added members are inserted at an index of the list, or at its
+  /// end.
   case edit(add: [ObjectKey], remove: [ObjectKey], at: Int?)
 }
 
@@ -15,25 +16,25 @@ package enum SentLink {
 package struct RelationshipChange {
   /// The relationship that is set.
   package let relationship: RelationshipLayout
-  /// The value that was sent for it.
+  /// The value that was sent for the relationship.
   package var link: SentLink
 }
 
 /// A decoded insert.
 package struct ResolvedInsert {
-  /// Its index in the request.
+  /// The insert's index in the request.
   package let index: Int
-  /// The object that the insert names.
+  /// The key of the new object.
   package let key: ObjectKey
   /// The insert's name in problems: the ID that the client sent.
   package let label: String
   /// A value for each column; to-ones are null here, because `links` sets them.
   package var row: [AttributeValue]
-  /// Whether the client sent a value for each column.
+  /// For each column, whether the client sent a value.
   package var given: [Bool]
   /// The changed relationships, in the order in which they were sent.
   package var links: [RelationshipChange]
-  /// The values as they were sent, those of a composite's members by their paths.
+  /// The values in the form that the client sent; members of composites are named by their paths.
   package var sent: [JSONMember] = []
 }
 
@@ -60,10 +61,10 @@ package struct ResolvedUpdate {
   package let asOf: String?
   /// The stored version.
   package let version: Int64
-  /// Each column once, with its last value.
+  /// The changed columns, each once with its last value.
   package var columns: [ColumnChange]
   package var links: [RelationshipChange]
-  /// The values as they were sent, those of a composite's members by their paths.
+  /// The values in the form that the client sent; members of composites are named by their paths.
   package var sent: [JSONMember] = []
 }
 
@@ -83,27 +84,28 @@ package struct ResolvedDelete {
 package struct Adoption {
   /// The insert's index in the request.
   package let index: Int
-  /// The object that the insert names.
+  /// The object that the insert met.
   package let key: ObjectKey
   package let label: String
   /// The names of the values that were sent.
   package let names: [String]
-  /// The name of the identity attribute if its value differs from the object's; otherwise nil.
+  /// The name of the identity attribute if the insert and the object differ in it; otherwise nil.
   let otherIdentity: String?
 }
 
 /// The parts of a request that are left out because they have problems.
 ///
-/// The state after the save may lack their values. Such a gap is not reported as another problem.
+/// The state after the save may lack the values of these parts. Validation does not report such a
+/// gap as a further problem.
 package struct SkippedParts {
   /// Whether a whole change is left out.
   var isWholeChange = false
-  /// The numbers of the relationships whose values are left out, and of their inverses.
+  /// The numbers of the relationships whose values are left out, and of the inverse relationships.
   var relationships: Set<Int> = []
 
   package init() {}
 
-  /// Whether nothing is left out.
+  /// Whether no part is left out.
   package var isEmpty: Bool { !isWholeChange && relationships.isEmpty }
 
   mutating func add(_ relationship: RelationshipLayout) {
@@ -124,22 +126,22 @@ package struct SkippedParts {
   }
 }
 
-/// A request with keys for its names, and with typed values.
+/// A request whose names are resolved to keys, with typed values.
 package struct ResolvedSave {
   /// The object of each insert of the request, including adopted inserts; nil for an insert with a
   /// problem.
   package var keys: [ObjectKey?] = []
   package var inserts: [ResolvedInsert] = []
   package var adoptions: [Adoption] = []
-  /// Adopted inserts first, then the updates, each in the order of the request.
+  /// The adopted inserts, then the updates, each in the order of the request.
   package var updates: [ResolvedUpdate] = []
   package var deletes: [ResolvedDelete] = []
 }
 
 extension AttributeValue {
-  /// The placeholder of a value that the save could not read or compute.
+  /// The placeholder for a value that the save could not read or compute.
   ///
-  /// The save reports a problem for the value, so it is refused and the placeholder is never
-  /// written. No further rule is checked for it.
+  /// The save reports a problem for the value and fails, so that the placeholder is never written.
+  /// Validation checks no rule for the placeholder.
   package static let refused = AttributeValue.json("\u{0}")
 }

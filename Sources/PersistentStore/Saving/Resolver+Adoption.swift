@@ -22,7 +22,8 @@ extension Resolver {
   enum InsertMatch {
     case noObject
     case object(ObjectKey)
-    /// Objects that the insert cannot become: several objects, or an object of another identity.
+    /// The objects with the insert's unique values: several objects, or an object of another
+    /// identity.
     case uniqueConflicts([(set: UniqueSet, key: ObjectKey)])
   }
 
@@ -132,7 +133,7 @@ extension Resolver {
     return try value(of: name, insert, insert.id.flatMap { ObjectID($0) }, entity)
   }
 
-  /// Returns the values that an insert gives to a unique set; nil if one is null or not known yet.
+  /// Returns the values that an insert gives to a unique set; nil if a value is null or unknown.
   func values(
     of set: UniqueSet,
     _ insert: SaveRequest.Insert,

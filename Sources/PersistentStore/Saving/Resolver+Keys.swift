@@ -4,17 +4,17 @@ import ObjectModel
 
 /// The keys of inserts: a new number, or the number of the object that the insert meets.
 extension Resolver {
-  /// An insert whose entity is known, but not its key.
+  /// An insert whose entity is known, but whose key is not assigned yet.
   private struct Draft {
     let index: Int
     let id: ObjectID?
     let entity: EntityLayout
-    /// Whether its ID is in the temporary form.
+    /// Whether the insert has a temporary ID or no ID.
     var isTemporary: Bool { id == nil || id?.isTemporary == true }
     /// The object that the insert meets; nil for none.
     var existing: ObjectKey?
-    /// The objects that have its unique values and that it cannot become, each with the unique
-    /// set.
+    /// The objects that have the insert's unique values and prevent its adoption, each with the
+    /// unique set.
     var uniqueConflicts: [(set: UniqueSet, key: ObjectKey)] = []
   }
 
@@ -29,7 +29,8 @@ extension Resolver {
     for (index, insert) in request.inserts.enumerated() {
       guard let draft = try draft(insert, index, last) else { continue }
       last = draft.entity
-      // Two inserts with one identity are one object, or violate its uniqueness.
+      // Only temporary IDs must differ. Inserts with one identity are one object or violate
+      // uniqueness.
       if let text = insert.id, named[text] != nil, draft.isTemporary {
         add(.invalid(text, nil, "unique", "Two inserts have this ID"))
         skipChange()
@@ -67,7 +68,7 @@ extension Resolver {
     }
   }
 
-  /// Reports the inserts that have the unique values of objects that they cannot become.
+  /// Reports the inserts that have unique values of other objects and cannot be adopted.
   mutating func reportUniqueConflicts() throws {
     guard !uniqueConflicts.isEmpty else { return }
     let labels = labels
@@ -130,11 +131,11 @@ extension Resolver {
   /// The maximum number of comparisons of inserts in one save.
   private static let comparisonsMax = 2_000_000
 
-  /// Finds the objects that inserts meet: stored objects, or those of earlier inserts.
+  /// Finds the objects that inserts meet: stored objects, or the objects of earlier inserts.
   ///
-  /// An insert's unique to-ones may reference other inserts, wherever they are in the request. The
-  /// object that the insert meets then depends on the objects that those inserts meet. All inserts
-  /// are therefore compared again until nothing changes.
+  /// An insert's unique to-ones may reference earlier or later inserts of the request. The object
+  /// that the insert meets then depends on the objects that those inserts meet. All inserts are
+  /// therefore compared again until nothing changes.
   private mutating func findExisting(_ drafts: inout [Draft]) throws {
     guard drafts.contains(where: { hasUniqueToOnes($0.entity) }) else {
       return try compare(&drafts, keepsConflicts: false)
@@ -144,8 +145,8 @@ extension Resolver {
       let known = drafts.map(\.existing)
       insertedValues = [:]
       adoptedValues = [:]
-      // A chain takes one pass for each of its inserts. More passes mean a cycle: an insert that
-      // meets another object as soon as it references the object that it meets.
+      // A chain takes one pass for each of its inserts. More passes mean a cycle: the object that
+      // an insert meets depends on its references, which change with that object.
       try compare(&drafts, keepsConflicts: pass > drafts.count)
       if drafts.map(\.existing) == known || pass > 2 * drafts.count { return }
       pass += 1
@@ -165,7 +166,8 @@ extension Resolver {
   ///
   /// - Parameters:
   ///   - drafts: The inserts.
-  ///   - keepsConflicts: Whether an insert that conflicts with others is not compared again.
+  ///   - keepsConflicts: Whether an insert with unique conflicts keeps them and is not compared
+  ///     again.
   /// - Throws: `SQLiteError`.
   private mutating func compare(_ drafts: inout [Draft], keepsConflicts: Bool) throws {
     for (index, draft) in drafts.enumerated() {
@@ -178,7 +180,7 @@ extension Resolver {
         drafts[index].existing = key
         try noteValues(insert, draft.id, ofExisting: key)
       case .uniqueConflicts(let found):
-        // The insert is a problem already: later inserts do not meet it.
+        // The insert already has a problem, so that later inserts do not meet it.
         drafts[index].uniqueConflicts = found
       case .noObject:
         try noteValues(insert, draft.id, draft.entity, of: provisionalKey(of: draft))
@@ -239,7 +241,7 @@ extension Resolver {
     if let text = insert.id { named[text] = .failed }
   }
 
-  /// Returns the reason why an ID cannot be that of an insert; nil if it can.
+  /// Returns the error for an ID that an insert cannot have; nil for a valid ID.
   private static func refusal(
     of id: ObjectID,
     _ text: String,
@@ -255,8 +257,7 @@ extension Resolver {
     }
   }
 
-  /// Returns the entity of a new object, which its ID or the insert itself names; nil if it is
-  /// unknown.
+  /// Returns the entity that an insert or its ID names; nil for an unknown entity.
   private func entity(
     of insert: SaveRequest.Insert,
     _ id: ObjectID?

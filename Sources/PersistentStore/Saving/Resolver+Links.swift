@@ -78,7 +78,7 @@ extension Resolver {
         )
         isWhole = false
       } else if case .object(let key)? = try reference(element, relationship, label) {
-        // Most lists are short.
+        // Most lists are short, and a linear search in a short list is faster.
         if keys.count < 8 ? !keys.contains(key) : seen.insert(key).inserted { keys.append(key) }
         if keys.count == 8 { seen.formUnion(keys) }
       } else {
@@ -88,7 +88,7 @@ extension Resolver {
     return isWhole ? keys : nil
   }
 
-  /// Returns the object that a reference names, which must exist; nil for an invalid reference.
+  /// Returns the existing object that a reference names; nil for an invalid reference.
   private mutating func reference(
     _ value: JSONValue,
     _ relationship: RelationshipLayout,

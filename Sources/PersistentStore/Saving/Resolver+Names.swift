@@ -54,7 +54,7 @@ extension Resolver {
     }
   }
 
-  /// Returns the new object whose identity an ID has; nil for none.
+  /// Returns the new object that has the identity in an ID; nil if there is none.
   mutating func insertedTarget(_ text: String) throws -> Target? {
     guard let id = ObjectID(text, store: stored.identifier),
       let entity = model.entity(named: id.entity), let value = IdentityResolver.value(id, entity),

@@ -6,8 +6,8 @@ import PersistentHistory
 /// The first stage of a save: converts names, temporary IDs and identities to keys, and JSON values
 /// to typed values.
 ///
-/// A change that names an unknown entity, a malformed ID or a missing object is one problem and
-/// takes no further part.
+/// A change that names an unknown entity, a malformed ID or a missing object causes one problem and
+/// takes no further part in the save.
 package struct Resolver {
   let layout: SaveLayout
   let stored: any StoredObjects
@@ -18,22 +18,24 @@ package struct Resolver {
   package var resolved = ResolvedSave()
   /// The objects that the request's own IDs name, and the stored objects that were looked up.
   var named: [String: Target] = [:]
-  /// The objects that got the values of unique sets from earlier inserts, if a policy decides about
-  /// equal values; nil for values that an insert takes from a stored object.
+  /// The object that has the values of a unique set because of an earlier insert; nil if an earlier
+  /// insert replaced these values in a stored object.
+  ///
+  /// Only merge policies that adopt inserts need these values.
   var insertedValues: [UniqueValues: ObjectKey?] = [:]
   /// The unique values that inserts give to the objects that they meet, by property.
   var adoptedValues: [ObjectKey: [String: AttributeValue]] = [:]
-  /// The numbers of the new objects, which are consecutive, by entity.
+  /// The range of the new objects' numbers, by entity number.
   var newNumbers: [Int: ClosedRange<Int64>] = [:]
   /// The IDs of inserts that the request also updates or deletes.
   private var insertedTexts: Set<String> = []
-  /// The objects that the save deletes: an insert does not meet them.
+  /// The objects that the save deletes; inserts do not meet these objects.
   var deletedKeys: Set<ObjectKey> = []
   /// The parts of the request that are left out because they have problems.
   package var skippedParts = SkippedParts()
   /// The new objects by their identity values; nil until an ID is looked up.
   var insertedIdentities: [UniqueValues: ObjectKey]?
-  /// Whether inserts are compared with existing objects before they are written.
+  /// Whether the merge policy compares inserts with existing objects and can adopt them.
   let adopts: Bool
 
   /// The result of looking up an ID.
@@ -99,7 +101,7 @@ package struct Resolver {
     let hasOtherIdentity: Bool
   }
 
-  /// An insert, with an object that has its unique values and that it cannot become.
+  /// An insert, with an object that has its unique values and prevents its adoption.
   struct UniqueConflict {
     let index: Int
     let key: ObjectKey
@@ -223,7 +225,7 @@ package struct Resolver {
       links: []
     )
     try read(insert.values, entity, &update)
-    // Where the policy stores the insert's values, reading them reports another identity.
+    // If the policy stores the insert's values, reading them already reports another identity.
     if !storesInserts, let identity = entity.entity.identity, let own = object.id,
       let value = IdentityResolver.value(own, entity.entity),
       let sent = insert.values.last(where: { $0.name == identity.name })?.value,

@@ -13,7 +13,7 @@ struct RevertObstacles {
   /// The to-ones of other objects that reference inserted objects, which the revert deletes.
   var referencesToDeleted: [(holder: ObjectKey, property: String)] = []
 
-  /// Returns whether a member of a to-many, and its sort position, stays as other saves left it.
+  /// Returns whether the revert leaves a membership, and its sort position, unchanged.
   func isKept(
     _ member: ObjectKey,
     in toMany: RelationshipLayout,
@@ -44,7 +44,7 @@ extension LinkRowIdentity {
   }
 }
 
-/// The rows in which a group first wrote each property and each link row.
+/// The first rows of the log in which a group wrote each property and each link row.
 private struct FirstWrites {
   private var properties: [ObjectKey: [String: Int64]] = [:]
   private var links: [LinkRowIdentity: Int64] = [:]
@@ -68,10 +68,10 @@ private struct FirstWrites {
     }
   }
 
-  /// Returns the first row that wrote a property; 0 for none.
+  /// Returns the number of the first row that wrote a property; 0 if no row wrote it.
   func row(of key: ObjectKey, _ property: String) -> Int64 { properties[key]?[property] ?? 0 }
 
-  /// Returns the first row that wrote a link row; 0 for none.
+  /// Returns the number of the first log row that wrote a link row; 0 if none wrote it.
   func row(of link: LinkRowIdentity) -> Int64 { links[link] ?? 0 }
 }
 
@@ -85,7 +85,7 @@ struct RevertObstacleSearch {
   let group: RevertGroup
   let head: HistoryHead
   let author: String?
-  /// Whether obstacles are left unchanged instead of being conflicts.
+  /// Whether obstacles stay unchanged and are not reported as conflicts.
   let leavesConflicts: Bool
   private(set) var conflicts: [SaveConflict] = []
   private var obstacles = RevertObstacles()
@@ -110,15 +110,16 @@ struct RevertObstacleSearch {
     leavesConflicts = request.mergePolicy == .storeTrump
   }
 
-  /// Finds the obstacles; each is also a conflict, unless conflicts are left unchanged.
+  /// Finds the obstacles, and records conflicts unless `leavesConflicts` is true.
   ///
   /// - Parameters:
-  ///   - net: What the group changed.
+  ///   - net: The net change of each object by the group.
   ///   - rows: The rows of the log that the group wrote, oldest first.
   /// - Returns: The obstacles.
   /// - Throws: `SQLiteError`.
   mutating func find(_ net: [HistoryChange], _ rows: [HistoryRow]) throws -> RevertObstacles {
-    // What others wrote between the saves of a group counts from the group's own first write.
+    // Other saves may write between the saves of a group. Such a write is an obstacle only after
+    // the group's own first write of the same property or link row.
     if group.changes.count > 1 { ownWrites = FirstWrites(rows, layout) }
     var keys = Set(net.map(\.key))
     for change in net { for (_, target) in targets(of: change) { keys.insert(target) } }
@@ -150,9 +151,11 @@ struct RevertObstacleSearch {
     return obstacles
   }
 
-  /// Returns whether the group changed no own value of an object that no longer exists.
+  /// Returns whether a deleted object needs no revert, because the group changed none of its own
+  /// values.
   ///
-  /// The group deleted a link row that an external client left, or changed derived values only.
+  /// The group then changed only derived values, or deleted a link row that an external client
+  /// left.
   private func isAlreadyDeleted(_ change: HistoryChange, _ later: LaterChanges) throws -> Bool {
     let entity = layout.entity(change.key).entity
     guard change.before.allSatisfy({ entity.isDerived($0.property) }) else { return false }
@@ -178,7 +181,7 @@ struct RevertObstacleSearch {
         )
       else { continue }
       guard other.value != value.value else {
-        // The group itself left the value unchanged, so that there is nothing to revert.
+        // The group left the value unchanged, so nothing has to be reverted.
         obstacles.properties[change.key, default: []].insert(value.property)
         continue
       }
@@ -218,7 +221,7 @@ struct RevertObstacleSearch {
     }
   }
 
-  /// Returns the objects that the changed to-ones of a change referenced before.
+  /// Returns the objects that an object's changed to-ones referenced before the change.
   private func targets(of change: HistoryChange) -> [(RelationshipLayout, ObjectKey)] {
     guard change.kind != .insert else { return [] }
     let entity = layout.entity(change.key)
@@ -246,7 +249,7 @@ struct RevertObstacleSearch {
               later.changesLink(link, since: group, after: ownWrites.row(of: link)),
               try stored.version(of: change.key) != nil
             else { continue }
-            // The link row of an object that was deleted later is gone, as the revert leaves it.
+            // A later delete of the other object has deleted the link row, as the revert would.
             let isGone = try isLinked && stored.version(of: other) == nil
             guard obstacles.links.insert(link).inserted, !isGone else { continue }
             try conflict(change.key, property)
@@ -261,7 +264,7 @@ struct RevertObstacleSearch {
   /// Finds the inserted objects that stay.
   ///
   /// An inserted object stays if another save changed it, or referenced it from an object that
-  /// stays. The objects that it references stay too.
+  /// stays. All inserted objects that it references stay too.
   private mutating func findKeptInserts(_ net: [HistoryChange], _ later: LaterChanges) throws {
     var deletable: Set<ObjectKey> = []
     var kept: [ObjectKey] = []
@@ -314,7 +317,8 @@ struct RevertObstacleSearch {
     }
     var kept: [ObjectKey] = []
     for (holder, property, key) in outside {
-      // The log has no value of a to-many; an entry under its name concerns its order.
+      // The log has no values for a to-many; an entry with its name concerns the order of its
+      // members.
       let isToOne = layout.entity(holder).columns[property] != nil
       let isLaterReference =
         later.inserts(holder, since: group)

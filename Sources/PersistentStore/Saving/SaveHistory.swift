@@ -6,17 +6,19 @@ import SQLite
 
 /// The history that merging needs.
 ///
-/// Tests implement it with values.
+/// Tests implement this protocol with values.
 package protocol SaveHistory: AnyObject {
-  /// Returns the changes of objects since they had a version, oldest first; objects whose versions
-  /// the log does not reach back to are absent.
+  /// Returns the changes of each object since a version, oldest first.
+  ///
+  /// An object is absent if the log does not reach back to its version.
   func rows(since versions: [ObjectKey: Int64]) throws -> [ObjectKey: [HistoryRow]]
 
-  /// Returns the last change of the commit in which an object reached a version; that of the oldest
-  /// retained commit if the log does not reach back.
+  /// Returns the number of the last change in the commit in which an object reached a version.
+  ///
+  /// If the log does not reach back, this is the last change of the oldest retained commit.
   func position(of key: ObjectKey, reaching version: Int64) throws -> Int64
 
-  /// Returns the last change of the commit that a token names.
+  /// Returns the number of the last change in the commit that a token names.
   ///
   /// - Throws: `historyExpired` for a token that the log does not have.
   func position(of token: String) throws -> Int64
@@ -28,7 +30,7 @@ package protocol SaveHistory: AnyObject {
   func oldestToken() throws -> StoreToken
 }
 
-/// The log of the writer's connection.
+/// The history in the log, read over the writer's connection.
 final class DatabaseHistory: SaveHistory {
   private let db: SQLiteConnection
   private let log: HistoryLog
@@ -60,7 +62,7 @@ final class DatabaseHistory: SaveHistory {
     defer { reached.reset() }
     reached.bind(version, at: 3)
     let number = try reached.step() ? reached.integer(0) : 0
-    // Number 0 finds the oldest commit that is retained.
+    // Number 0 finds the oldest retained commit.
     let commit = try statement(
       \.commit,
       "SELECT lastChange FROM cordial_transaction WHERE lastChange >= ? ORDER BY number LIMIT 1"

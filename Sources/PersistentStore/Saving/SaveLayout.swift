@@ -6,8 +6,8 @@ import StoreLayout
 
 /// The information about a model that the stages of a save need.
 ///
-/// It has the columns of each entity, and each relationship with both of its ends. It is created
-/// once for a store and has no statements.
+/// A layout has the columns of each entity, and each relationship with both of its ends. It is
+/// created once for a store and has no SQL statements.
 package final class SaveLayout {
   /// The model that is laid out.
   package let model: Model
@@ -15,8 +15,8 @@ package final class SaveLayout {
   let hasComposites: Bool
   /// The entities, in the order of the model.
   package private(set) var entities: [EntityLayout] = []
-  /// Every relationship once, at the index that is its number; inherited ones belong to their
-  /// owner.
+  /// Every relationship once, at the index that equals its number; an inherited relationship
+  /// belongs to the entity that declares it.
   package private(set) var relationships: [RelationshipLayout] = []
 
   /// Creates the layout of a model.
@@ -67,20 +67,20 @@ package final class SaveLayout {
 /// A relationship, with the information for planning its changes.
 package final class RelationshipLayout {
   package let description: RelationshipDescription
-  /// Its index in `SaveLayout.relationships`.
+  /// The relationship's index in `SaveLayout.relationships`.
   package let number: Int
-  /// The entity that declares it.
+  /// The entity that declares the relationship.
   package let owner: EntityDescription
-  /// The entity of the objects at its other end.
+  /// The entity of the objects at the other end of the relationship.
   package let destination: EntityDescription
   /// The inverse relationship; nil for none.
   package fileprivate(set) weak var inverse: RelationshipLayout?
-  /// The number of the relationship that owns its link rows, itself or its inverse; -1 if there are
-  /// none.
+  /// The number of the relationship that owns the link rows: this relationship or its inverse; -1
+  /// without link rows.
   package fileprivate(set) var linkNumber = -1
-  /// Whether its owner is the source of its link rows.
+  /// Whether the relationship's owner is the source of its link rows.
   package let ownsLinks: Bool
-  /// Whether it has link rows.
+  /// Whether the relationship has link rows.
   package let isLinked: Bool
   private let model: Model
 
@@ -99,23 +99,23 @@ package final class RelationshipLayout {
     }
   }
 
-  /// Its name in the model.
+  /// The relationship's name in the model.
   package var name: String { description.name }
-  /// Whether it references any number of objects.
+  /// Whether the relationship can reference several objects.
   package var isToMany: Bool { description.toMany }
 
-  /// Whether both ends reference one object.
+  /// Whether each end of the relationship references at most one object.
   var isOneToOne: Bool { !description.toMany && inverse.map { !$0.isToMany } ?? false }
 
-  /// Whether the model limits its number of members.
+  /// Whether the model limits the number of members.
   var isCounted: Bool {
     description.toMany && (description.minimumCount > 0 || description.maximumCount != nil)
   }
 
-  /// Returns the object with a number at its other end.
+  /// Returns the key of the object with a number at the other end of the relationship.
   package func target(_ object: Int64) -> ObjectKey { model.storedKey(destination.number, object) }
 
-  /// Returns the object with a number that has the relationship.
+  /// Returns the key of the object with a number at this end of the relationship.
   package func holder(_ object: Int64) -> ObjectKey { model.storedKey(owner.number, object) }
 }
 
@@ -123,13 +123,13 @@ package final class RelationshipLayout {
 package final class EntityLayout {
   /// The entity in the model.
   package let entity: EntityDescription
-  /// The names of its columns: attributes, then to-ones.
+  /// The names of the entity's columns: attributes, then to-ones.
   let columnNames: [String]
   /// The columns of derived attributes.
   let derived: Set<String>
-  /// The index of each property's column among those of the entity, by name.
+  /// The index of each property's column in `columnNames`, by the property's name.
   package let columns: [String: Int]
-  /// All relationships, inherited ones included, in the order of the model.
+  /// All relationships, including inherited relationships, in the order of the model.
   package let relationships: [RelationshipLayout]
   /// The to-ones, each with the index of its column.
   package let toOnes: [(column: Int, relationship: RelationshipLayout)]
@@ -140,21 +140,22 @@ package final class EntityLayout {
   var isChecked: Bool {
     !checked.isEmpty || !required.isEmpty || uniqueSets.contains(where: \.isOfFamily)
   }
-  /// The attributes that do not allow every value, or not null, with their columns.
+  /// The attributes that have rules or must not be null, with their columns.
   let checked: [(column: Int, attribute: AttributeDescription)]
   /// The to-ones that must have a value, with their columns.
   let required: [(column: Int, name: String)]
   /// The to-manys in which a new object must have members.
   let wanted: [RelationshipLayout]
-  /// The values of a new object without sent values.
+  /// The column values of a new object for which the client sends no values.
   package let defaults: [AttributeValue]
-  /// The columns of attributes that clients write, and whether a value may be stored in another
-  /// form than it was sent.
+  /// The columns of attributes that clients write; `isCanonical` is true if the stored form of a
+  /// value may differ from the sent form.
   let written: [(column: Int, isCanonical: Bool)]
-  /// The sets of properties whose combined values are unique; an identity is one.
+  /// The sets of properties whose combined values are unique, including the identity.
   package let uniqueSets: [UniqueSet]
-  /// The properties of the last object's members, in their order, because the next object mostly
-  /// has the same ones.
+  /// The properties of the last object's members, in their order.
+  ///
+  /// The next object usually has the same properties, so that few properties are looked up by name.
   private var shape: [PropertyLayout] = []
 
   fileprivate init(
@@ -192,7 +193,7 @@ package final class EntityLayout {
     }
   }
 
-  /// Returns the property of a name, which an object has at an index of its members; nil for none.
+  /// Returns the property with a name that a client sent at an index of the members; nil for none.
   func property(named name: String, at index: Int) -> PropertyLayout? {
     if index < shape.count, JSONBytes.areEqual(shape[index].name, name) { return shape[index] }
     let property: PropertyLayout
@@ -212,7 +213,7 @@ package final class EntityLayout {
     return property
   }
 
-  /// Returns the index of a property's column, which is mostly the guessed index; nil for none.
+  /// Returns the index of a property's column, which is usually the guessed index; nil for none.
   func column(named name: String, at guess: Int) -> Int? {
     if guess < columnNames.count, JSONBytes.areEqual(columnNames[guess], name) { return guess }
     return columns[name]
@@ -232,7 +233,7 @@ package final class EntityLayout {
     relationships.first { $0.name == name }
   }
 
-  /// Adds the columns that are other forms of changed columns.
+  /// Adds changes of the columns that are derived texts of changed columns.
   func addDerivedTexts(to changes: inout [ColumnChange]) {
     for (column, form, source) in derivedTexts {
       if let change = changes.last(where: { $0.column == source }) {
@@ -245,7 +246,7 @@ package final class EntityLayout {
 /// A property, with the information for writing it.
 final class PropertyLayout {
   let name: String
-  /// The index of its column; -1 for a to-many.
+  /// The index of the property's column; -1 for a to-many.
   let column: Int
   /// The attribute; nil for a relationship.
   let attribute: AttributeDescription?
@@ -277,13 +278,13 @@ final class PropertyLayout {
 package struct UniqueSet {
   /// The names of the properties.
   package let names: [String]
-  /// Their columns.
+  /// The indices of the properties' columns.
   package let columns: [Int]
-  /// The first ancestor that declares the set, which is unique among all objects of that entity.
+  /// The entity among whose objects the set is unique: the first ancestor that declares the set.
   package let scope: EntityDescription
   /// Whether the set compares objects of several tables, which no index can do.
   let isOfFamily: Bool
-  /// Whether it is the identity, which never changes.
+  /// Whether the set is the identity, which never changes.
   let isIdentity: Bool
 
   fileprivate init(
@@ -307,12 +308,12 @@ package struct UniqueSet {
 package struct ColumnChange {
   /// The index of the column.
   package let column: Int
-  /// The value that it gets.
+  /// The new value of the column.
   package var value: AttributeValue
 }
 
 extension [ColumnChange] {
-  /// Sets a column once; the last value applies.
+  /// Sets the value of a column, and replaces an earlier value of the same column.
   mutating func set(_ column: Int, to value: AttributeValue) {
     if let index = firstIndex(where: { $0.column == column }) {
       self[index].value = value
@@ -327,7 +328,7 @@ extension [ColumnChange] {
 }
 
 extension AttributeDescription {
-  /// Whether the attribute does not allow every value of its type, or not null.
+  /// Whether the attribute has rules or must not be null.
   fileprivate var isChecked: Bool {
     !optional || minimum != nil || maximum != nil || allowed != nil || pattern != nil
       || minimumLength != nil || maximumLength != nil

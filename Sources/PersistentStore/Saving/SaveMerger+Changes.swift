@@ -6,7 +6,7 @@ import StoreLayout
 
 /// A property that other saves changed since a client read it.
 struct ChangedProperty {
-  /// The value when the client read it.
+  /// The value of the property when the client read it.
   enum Base {
     case column(Int, AttributeValue)
     case members([ObjectKey])
@@ -16,10 +16,11 @@ struct ChangedProperty {
 
   let name: String
   let base: Base
-  /// Whether its members store it, so that it does not count in the owner's version.
+  /// Whether the members store the property, so that its changes do not increment the owner's
+  /// version.
   var isOneToMany = false
 
-  /// Whether it is a to-many whose former members are known.
+  /// Whether the property is a to-many whose former members are known.
   var isMembership: Bool {
     if case .members = base { true } else { false }
   }
@@ -87,7 +88,7 @@ extension SaveMerger {
         )
       }
     }
-    // A property that returned with its former value did not change.
+    // A property of a restored object did not change if it has its former value again.
     return try changes.filter { change in
       guard returned.contains(change.name), case .column(let column, let base) = change.base else {
         return true
@@ -96,7 +97,7 @@ extension SaveMerger {
     }
   }
 
-  /// Returns the to-manys with link rows that differ since a version, each with its former members.
+  /// Returns the to-manys with link rows whose members have changed, each with its former members.
   private func changedLinks(_ key: ObjectKey, _ rows: [HistoryRow]) throws -> [ChangedProperty] {
     var changes: [ChangedProperty] = []
     for toMany in layout.entity(key).relationships where toMany.isLinked {
@@ -111,8 +112,8 @@ extension SaveMerger {
     return changes
   }
 
-  /// Returns the members of a to-many before some rows of the log: in its order, or by number if it
-  /// is not ordered.
+  /// Returns the members of a to-many before some rows of the log: in order if the to-many is
+  /// ordered, otherwise by number.
   private func members(
     of toMany: RelationshipLayout,
     _ key: ObjectKey,
@@ -124,7 +125,7 @@ extension SaveMerger {
     return former.members(of: toMany.description, key)
   }
 
-  /// Returns the members of a to-many with their sort positions, which are 0 if it is not ordered.
+  /// Returns the members of a to-many with their sort positions; all are 0 if it is not ordered.
   private func positions(
     of toMany: RelationshipLayout,
     _ key: ObjectKey
@@ -150,9 +151,9 @@ extension SaveMerger {
   }
 
   /// Returns the one-to-manys whose sent list contradicts changes of other saves since the client
-  /// read it, by the index of their update.
+  /// read the list, by the index of the update.
   ///
-  /// The members store the relationship, and no version of the owner counts it.
+  /// The members store a one-to-many, so that the owner's version does not show its changes.
   func changedMembers() throws -> [Int: [ChangedProperty]] {
     let lists = try versionedLists()
     guard let oldest = lists.last?.position else { return [:] }
@@ -184,7 +185,7 @@ extension SaveMerger {
     return changes
   }
 
-  /// Returns the lists; the list that was read last is the first.
+  /// Returns the lists in the order in which they were read, newest first.
   private func versionedLists() throws -> [VersionedList] {
     var lists: [VersionedList] = []
     for (index, update) in save.updates.enumerated() {

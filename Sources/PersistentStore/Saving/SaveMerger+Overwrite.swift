@@ -2,7 +2,8 @@ import CordialValues
 import ObjectModel
 import PersistentHistory
 
-/// The policy `overwrite`: an object gets the values that the client read, with its changes.
+/// The policy `overwrite`: an object gets the values that the client read, with the client's
+/// changes.
 extension SaveMerger {
   /// Sets a property that another save changed to the value that the client read, unless the client
   /// sent a value.

@@ -17,15 +17,15 @@ package struct SaveMerger {
   package private(set) var save: ResolvedSave
   /// The conflicts that the policy `error` refuses.
   package private(set) var conflicts: [SaveConflict] = []
-  /// Positions that do not exist in the lists that clients had read.
+  /// The problems of list positions that do not exist in the lists that clients read.
   package internal(set) var problems = ProblemList()
   /// The decisions of the policy, one entry for each object.
   package private(set) var merged: [MergedObject] = []
   /// The index of each object's properties in `merged`.
   private var mergedIndices: [ObjectKey: Int] = [:]
-  /// The properties whose stored values are returned, besides changes by the planner and the store.
+  /// The properties whose stored values are returned, in addition to changes by later stages.
   package private(set) var reported: [ObjectKey: Set<String>] = [:]
-  /// The deletes that the policy skips; their objects are returned whole.
+  /// The deletes that the policy skips; the result returns all values of their objects.
   package private(set) var skippedDeletes: [ResolvedDelete] = []
 
   /// Prepares the merging of a resolved request.
@@ -78,10 +78,10 @@ package struct SaveMerger {
     if [.storeTrump, .rollback].contains(policy) { try removeTakenUniqueValues() }
   }
 
-  /// Removes the unique values from updates where another object has the values.
+  /// Removes unique values from updates if another object has these values.
   ///
-  /// The object of such an update keeps its stored values, which another update may take. The
-  /// passes therefore repeat until none removes a property.
+  /// The object of such an update keeps its stored values, and another update may have these
+  /// values. The passes therefore repeat until a pass removes no property.
   private mutating func removeTakenUniqueValues() throws {
     while try removeTakenUniqueValuesOnce() {}
   }
@@ -114,8 +114,8 @@ package struct SaveMerger {
     return hasRemoved
   }
 
-  /// Returns whether an update takes a one-to-one of a unique set; the former holder then no longer
-  /// has the values.
+  /// Returns whether an update sets a one-to-one of a unique set, so that the former holder loses
+  /// the values.
   private func takesOneToOne(_ set: UniqueSet, _ update: ResolvedUpdate) -> Bool {
     update.links.contains { change in
       guard change.relationship.isOneToOne, case .toOne(.some) = change.link else { return false }
@@ -123,7 +123,7 @@ package struct SaveMerger {
     }
   }
 
-  /// Returns the values of a unique set after an update; nil if one is null.
+  /// Returns the values of a unique set after an update; nil if a value is null.
   private func values(of set: UniqueSet, _ update: ResolvedUpdate) throws -> [AttributeValue]? {
     var values: [AttributeValue] = []
     for (name, column) in zip(set.names, set.columns) {
@@ -199,7 +199,8 @@ package struct SaveMerger {
 
   // MARK: Policies
 
-  /// Merges the changes of a client with the changes of other saves since then.
+  /// Merges the changes of a client with the changes of other saves since the client read the
+  /// object.
   private mutating func decide(
     _ update: inout ResolvedUpdate,
     _ changed: [ChangedProperty]
@@ -266,13 +267,13 @@ package struct SaveMerger {
       case .members(let base) = change.base
     else { return .client }
     let toMany = update.links[index].relationship
-    // The client does not know how other saves changed the list.
+    // The result returns the list, because the client does not know the changes of other saves.
     reported[update.key, default: []].insert(change.name)
     guard case .members(let list) = update.links[index].link else { return .client }
     let before = Set(base)
     let sent = Set(list)
     let added = list.filter { !before.contains($0) }
-    // A member that was deleted since then is in no list any more.
+    // A member that was deleted since then does not have to be removed.
     let removed = try base.filter { try !sent.contains($0) && stored.version(of: $0) != nil }
     if toMany.description.ordered, policy == .objectTrump {
       let present = try stored.members(of: toMany, update.key).map(toMany.target)
@@ -401,7 +402,7 @@ package struct MergedObject: Sendable, Equatable {
   /// The decisions about the object.
   package enum Outcome: Sendable, Equatable {
     case properties([MergedProperty])
-    /// Whether the delete was carried out, `client`, or skipped, `store`.
+    /// The result of a delete: `client` if it was performed, `store` if it was skipped.
     case delete(MergeOutcome)
   }
 

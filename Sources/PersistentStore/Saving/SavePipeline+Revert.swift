@@ -59,8 +59,8 @@ extension SavePipeline {
         head: head,
         request
       )
-      // Nothing follows the newest commit, so it has no obstacles. Other groups may have obstacles:
-      // commits of other authors, or changes that a group reverted before left.
+      // No change follows the newest commit, so it has no obstacles. Other groups may have
+      // obstacles: commits of other authors, or changes by the revert of a newer group.
       let isNewest = try group == groups.first && undoLog.isNewest(group, head)
       let obstacles = isNewest ? RevertObstacles() : try search.find(net, rows)
       conflicts += search.conflicts
@@ -100,7 +100,7 @@ extension SavePipeline {
     try validate(written, withUnique: indexes.areRelaxed)
     if indexes.areRelaxed {
       try indexes.restore()
-      // The triggers logged rows with equal unique values as replaced.
+      // The triggers logged deletes of rows with equal unique values, but these rows still exist.
       try HistoryLog.removeDeletionsOfPresentRows(after: start, tables.layout.model, db)
     }
     try derive()
@@ -114,8 +114,8 @@ extension SavePipeline {
 
   /// Writes the plan of one of several groups.
   ///
-  /// When the plan violates uniqueness, the indexes are relaxed: the end state of all groups is
-  /// validated after all of them are written.
+  /// If the plan violates uniqueness, this method relaxes the indexes. The end state of all groups
+  /// is validated after all of them are written.
   private func write(
     _ plan: SavePlan,
     with writer: inout SaveWriter,
@@ -173,7 +173,7 @@ extension SavePipeline {
 
   /// Validates the written objects in the state that all groups together leave.
   ///
-  /// On request, it also validates the unique values that an index otherwise checks.
+  /// With `withUnique`, this method also validates the unique values that an index usually checks.
   private func validate(_ written: WrittenObjects, withUnique: Bool) throws {
     var plan = SavePlan(
       graph: PlannedGraph(tables.layout, DatabaseObjects(tables, identifier: facts.identifier))
@@ -209,7 +209,7 @@ extension SavePipeline {
 /// The objects that a revert wrote.
 private struct WrittenObjects {
   var keys: OrderedKeySet = []
-  /// The to-manys whose number of members may now be wrong.
+  /// The to-manys whose number of members may now violate the model.
   var touched: [PlannedList: RelationshipLayout] = [:]
 
   mutating func add(_ plan: SavePlan, withObjects: Bool) {
@@ -228,8 +228,9 @@ struct RevertedObjects {
   private var columns: OrderedDictionary<ObjectKey, Set<String>?> = [:]
   /// The names of deleted objects, which cannot be read after the delete.
   private var deleted: [ObjectKey: ObjectName] = [:]
-  /// The graph that was written for a single group; restored objects are stored as in the graph,
-  /// except for derived values.
+  /// The written graph if the revert has a single group.
+  ///
+  /// Restored objects have the graph's values, except for derived values.
   var planned: PlannedGraph?
 
   /// The names of the objects that are deleted after all groups.
@@ -273,9 +274,9 @@ struct RevertedObjects {
 
   /// Returns the objects with their stored values.
   ///
-  /// It omits an object that was inserted and deleted within the groups.
+  /// An object that was inserted and deleted within the groups is omitted.
   func objects(_ builder: SaveResultBuilder, _ tables: StoreTables) throws -> [SavedObject] {
-    // Restored objects have the order of their inserts, which saves looking most of them up.
+    // Restored objects come in the order of their inserts, so that few of them need a lookup.
     var next = 0
     func insertIndex(of key: ObjectKey, _ graph: PlannedGraph) -> Int? {
       guard next < graph.inserts.count, graph.inserts[next].key == key else {

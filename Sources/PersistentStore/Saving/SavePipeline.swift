@@ -7,7 +7,7 @@ import SQLite
 
 /// The stages of a save inside the writer's transaction: resolve, merge, plan, validate, write.
 ///
-/// Each stage passes values to the next one; only the last stage changes anything.
+/// Each stage passes values to the next stage; only the last stage writes.
 struct SavePipeline {
   let tables: StoreTables
   let db: SQLiteConnection
@@ -62,7 +62,7 @@ struct SavePipeline {
         try request.deleteMatching.map { try matching.keys($0) } ?? []
       )
     }
-    // What follows takes as long as the save has changes.
+    // The next stages take time in proportion to the changes, and need no limit.
     interruption.limit(seconds: nil)
     var save = resolver.resolved
     var problems = resolver.problems
@@ -102,7 +102,7 @@ struct SavePipeline {
     interruption.limit(seconds: request.readingSecondsMax)
     try validator.validate()
     interruption.limit(seconds: nil)
-    // From here on nothing stops the save.
+    // After this check, no interruption stops the save.
     try interruption.check()
     if let error = validator.problems.error { throw error }
 

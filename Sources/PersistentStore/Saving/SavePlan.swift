@@ -5,19 +5,19 @@ import OrderedCollections
 /// Objects, each once, in the order in which they were found.
 typealias OrderedKeySet = OrderedSet<ObjectKey>
 
-/// The output of planning, which is all that `SaveWriter` knows of a save.
+/// The output of planning, and the only input of `SaveWriter`.
 package struct SavePlan {
   /// The objects after the save.
   package var graph: PlannedGraph
-  /// The sort positions of members of ordered to-manys that differ from the trigger's.
+  /// The sort positions of members that differ from the positions that triggers assign.
   package var positions: [PositionChange] = []
-  /// The objects whose version a change of a link row or of an order increments.
+  /// The objects whose versions increase because of a changed link row or order.
   ///
   /// An object whose columns change too is incremented once.
   package var increments: [ObjectKey] = []
-  /// The to-manys whose number of members may now be wrong.
+  /// The to-manys whose number of members may now violate the model.
   package var touched: [PlannedList: RelationshipLayout] = [:]
-  /// The names of properties that values sent for other objects changed.
+  /// The properties of each object that changed because of values sent for other objects.
   package var followed: [ObjectKey: Set<String>] = [:]
   /// Whether a delete rule leaves a reference to a deleted object.
   package var leavesDangling = false
@@ -46,6 +46,6 @@ package struct PositionChange {
   package let owner: ObjectKey
   package let member: Int64
   package let position: Int64
-  /// Whether the member joins the to-many in this save, so that it does not move within an order.
+  /// Whether the member joins the to-many in this save, and so does not move within the order.
   package let joins: Bool
 }

@@ -7,14 +7,14 @@ import OrderedCollections
 ///
 /// Only `nullifyReferences` decides about a to-one whose target is deleted.
 extension SavePlanner {
-  /// The maximum number of holders that a denied delete names.
+  /// The maximum number of holders that the problem of a denied delete lists.
   private static let holdersMax = 100
 
   /// Deletes objects and the objects that cascade from them.
   ///
-  /// Delete rules apply to the graph that the rest of the save leaves: first cascades, then
-  /// denials, then nullifications. References to an object whose delete is denied stay: the lack of
-  /// a required value would only follow from the denied delete.
+  /// Delete rules apply to the graph after the rest of the save: first cascades, then denials, then
+  /// nullifications. If a relationship denies a delete, its references stay, so that no missing
+  /// value is reported as a mere consequence of the denial.
   mutating func delete(_ named: [ObjectKey], alsoDeleting matched: [ObjectKey]) throws {
     guard !named.isEmpty || !matched.isEmpty else { return }
     let deletedKeys = try closure(of: named + matched, namedCount: named.count)
@@ -120,8 +120,8 @@ extension SavePlanner {
   /// Nullifies the to-ones that reference a deleted object: inverses of its relationships, and
   /// to-ones without inverse.
   ///
-  /// The rule `noAction` leaves them unchanged. A required to-one is nullified too, and validation
-  /// reports it.
+  /// With the rule `noAction`, these to-ones stay unchanged. A required to-one is nullified too,
+  /// and validation reports the missing value.
   private mutating func nullifyReferences(
     to key: ObjectKey,
     _ deletedKeys: OrderedKeySet,

@@ -6,9 +6,10 @@ import StoreLayout
 
 /// The planning of the reverse of a group of commits.
 ///
-/// Values return from the log, for each end of a relationship separately. A graph that was valid
-/// before the group is therefore valid again, and no delete rule runs a second time. Obstacles
-/// protect the later changes of other saves; references that no longer fit are nullified here.
+/// The plan restores values from the log, separately for each end of a relationship. A graph that
+/// was valid before the group is therefore valid again, and no delete rule runs a second time.
+/// Obstacles protect the later changes of other saves. References that became invalid are nullified
+/// here.
 extension SavePlanner {
   /// Plans the revert of a group.
   ///
@@ -16,10 +17,10 @@ extension SavePlanner {
   ///   - rows: The rows of the log that the group wrote, oldest first.
   ///   - net: The net change of each object.
   ///   - obstacles: The parts that stay unchanged.
-  ///   - isNewest: Whether nothing follows the group.
-  ///   - hasOwnLinks: Whether nothing follows the group, and the group logged all link rows of the
-  ///     objects that it inserted.
-  ///   - lastVersion: Returns the version at which an object was deleted last.
+  ///   - isNewest: Whether no change follows the group.
+  ///   - hasOwnLinks: Whether no change follows the group, and the group logged all link rows of
+  ///     the objects that it inserted.
+  ///   - lastVersion: Returns the version that an object had when it was last deleted.
   /// - Throws: `SQLiteError`.
   mutating func plan(
     reverting rows: [HistoryRow],
@@ -33,11 +34,12 @@ extension SavePlanner {
     let changes =
       obstacles.objects.isEmpty ? net : net.filter { !obstacles.objects.contains($0.key) }
     plan.graph.reserve(restored: changes.count { $0.kind == .delete })
-    // Objects are restored before anything references them, and deleted when nothing does.
-    // By index: a change is copied only where it is used.
+    // Objects are restored before any reference to them, and deleted after all such references are
+    // removed.
+    // The loops use indices, so that a change is copied only when it is used.
     for index in changes.indices where changes[index].kind == .delete {
       let change = changes[index]
-      // An object that the newest commit deleted was not deleted later, and does not exist.
+      // An object that the newest commit deleted does not exist, and no later delete is logged.
       if isNewest, let version = change.deletedVersion {
         try restore(change, version: version &+ 1, &oneToOneEnds)
       } else if try !plan.graph.exists(change.key) {
@@ -102,7 +104,7 @@ extension SavePlanner {
     try noteOneToOneEnds(of: key, &oneToOneEnds)
   }
 
-  /// Returns the ID of an object that only the log has.
+  /// Returns the ID of a deleted object, from its logged values.
   private static func label(of change: HistoryChange, _ entity: EntityDescription) -> String {
     let number = ObjectID(entity: entity.name, key: .object(change.key.object)).description
     guard let identity = entity.identity,
@@ -148,7 +150,8 @@ extension SavePlanner {
     touch(inverse, of: toOne.target(owner))
   }
 
-  /// Deletes the link rows that the group inserted, and inserts those that it deleted.
+  /// Deletes the link rows that the group inserted, and inserts the link rows that the group
+  /// deleted.
   private mutating func revertLinks(_ change: HistoryChange, _ obstacles: RevertObstacles) throws {
     for (property, others) in change.linked.sorted(by: { $0.key < $1.key }) {
       for other in others.sorted() {
@@ -212,7 +215,8 @@ extension SavePlanner {
     }
   }
 
-  /// Nullifies restored to-ones whose targets no longer exist, or reference another object.
+  /// Nullifies restored to-ones whose target no longer exists, or whose inverse references another
+  /// object.
   private mutating func nullifyInvalidToOnes(_ change: HistoryChange) throws {
     let key = change.key
     for (_, toOne) in layout.entity(key).toOnes
@@ -245,7 +249,7 @@ extension SavePlanner {
     }
   }
 
-  /// Nullifies a to-one that references a deleted object, unless its rule is `noAction`.
+  /// Nullifies a to-one that references a deleted object, unless the inverse's rule is `noAction`.
   private mutating func nullifyDanglingReference(_ property: String, of holder: ObjectKey) throws {
     guard let toOne = layout.entity(holder).relationship(named: property), !toOne.isToMany,
       try plan.graph.exists(holder), let number = try plan.graph.target(of: toOne, holder),
@@ -299,7 +303,7 @@ extension SavePlanner {
     for member in members { positions[member] = present[member] ?? nil }
     var moves = false
     for (member, former) in list.positions {
-      // A member that left and returns changes nothing of the owner's order.
+      // A member that left and returns is not a change of the owner's order.
       if former.moved, positions[member] != former.position { moves = true }
       positions[member] = former.position
     }

@@ -6,13 +6,13 @@ import StoreLayout
 
 /// The third stage of a save: computes the graph after the whole save.
 ///
-/// The order is the protocol's: inserts, updates and deletes, each in the order given; then delete
-/// rules on the resulting graph.
+/// The protocol defines the order: inserts, updates and deletes, each in the order of the request,
+/// then delete rules on the resulting graph.
 package struct SavePlanner {
   let layout: SaveLayout
   /// The plan so far.
   package var plan: SavePlan
-  /// Denied deletes, and positions that a list does not have.
+  /// The problems of denied deletes, and of positions that a list does not have.
   package private(set) var problems = ProblemList()
   /// The ordered to-manys whose whole order is known, each with its order.
   var sequences: OrderedDictionary<PlannedList, Sequence> = [:]
@@ -95,7 +95,7 @@ package struct SavePlanner {
 
   // MARK: Relationships
 
-  /// Sets a relationship and its other end.
+  /// Sets a relationship and its inverse.
   private mutating func apply(
     _ change: RelationshipChange,
     to key: ObjectKey,
@@ -114,13 +114,13 @@ package struct SavePlanner {
     }
   }
 
-  /// Sets a to-one and its inverse; an object that had the inverse before loses it.
+  /// Sets a to-one and its inverse; in a one-to-one, the former partners lose their references.
   ///
   /// - Parameters:
   ///   - toOne: The to-one.
-  ///   - key: The object that has it.
-  ///   - target: The object that it references, nil for none.
-  ///   - follows: Whether a value that was sent for another object sets it.
+  ///   - key: The object that has the to-one.
+  ///   - target: The object that the to-one references; nil for none.
+  ///   - follows: Whether the to-one changes because of a value that was sent for another object.
   /// - Throws: `SQLiteError`.
   mutating func set(
     _ toOne: RelationshipLayout,
@@ -328,7 +328,7 @@ package struct SavePlanner {
     plan.followed[owner, default: []].insert(toMany.name)
   }
 
-  /// Adds the to-manys that an object leaves because of its delete to the result.
+  /// Adds to the result the to-manys that a deleted object leaves.
   mutating func noteDeleted(_ key: ObjectKey) throws {
     guard !sentLists.isEmpty else { return }
     for (_, toOne) in layout.entity(key).toOnes {
@@ -376,7 +376,7 @@ package struct SavePlanner {
   private mutating func assignPositions() throws {
     for sequence in sequences.values where try plan.graph.exists(sequence.owner) {
       let (toMany, owner) = (sequence.toMany, sequence.owner)
-      // The log gets the stored position of a deleted member, so the plan leaves it unchanged.
+      // The delete of a member logs the stored position, so the plan leaves the position unchanged.
       let order = try self.sequence(of: toMany, owner)
         .filter { !plan.graph.deletes.contains(toMany.target($0)) }
       let present =
@@ -386,7 +386,7 @@ package struct SavePlanner {
       var hasJoined = false
       for (member, position) in zip(order, wanted) {
         let isPresent = present[member] != nil
-        // A member that joins before a present member changes the order of the others.
+        // A member that joins before a present member changes the order of the present members.
         if isPresent, hasJoined || present[member] != .some(position) { moves = true }
         if !isPresent { hasJoined = true }
         guard present[member] != .some(position) else { continue }

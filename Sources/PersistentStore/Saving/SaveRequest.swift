@@ -4,13 +4,13 @@ package import JSON
 import ObjectModel
 package import PersistentHistory
 
-/// The changes of one transaction: either all of them are made, or none.
+/// The changes of one transaction, which are made together or not at all.
 package struct SaveRequest: Sendable {
   package typealias Insert = InsertedObject<[JSONMember]>
   package typealias Update = UpdatedObject<[JSONMember]>
   package typealias Delete = DeletedObject
 
-  /// Values for all objects that match.
+  /// The values that an update sets in all objects that match a predicate.
   package struct UpdateMatching: Sendable {
     package let fetch: FetchRequest
     /// The values by property; `{"@expression": "count + 1"}` is computed for each object, from its
@@ -77,7 +77,7 @@ package struct SaveRequest: Sendable {
   package var inserts: [Insert]
   package var updates: [Update]
   package var deletes: [Delete]
-  /// A fetch of objects that are deleted too.
+  /// The fetch of further objects to delete.
   package var deleteMatching: FetchRequest?
   package var updateMatching: UpdateMatching?
   /// Whether the result lists the deleted objects, or the objects that match an update.
@@ -85,7 +85,7 @@ package struct SaveRequest: Sendable {
   package var revert: Revert?
   /// The client's connection; the writer serves connections in turn.
   package var source = 0
-  /// Whether the save is performed and rolled back, to return what it would do.
+  /// Whether the save is performed and rolled back, only to return its effects.
   package var isDryRun = false
   /// The maximum number of objects that a predicate and cascades delete, of IDs that an update by
   /// predicate returns, and of changes that are undone or redone.
@@ -99,7 +99,7 @@ package struct SaveRequest: Sendable {
   package var mergePolicy: MergePolicy
   /// The client's UUID of this transaction; a repeat changes nothing.
   package var transaction: String?
-  /// What stops a save that has not begun to write; nil for nothing.
+  /// The interruption, until the save begins to write; nil if nothing can stop the save.
   package var interruption: Interruption?
   /// The time for which the predicate of a save, or its matches with patterns of the model, may
   /// delay other saves, in seconds.
@@ -140,7 +140,7 @@ package struct SaveOutcome: Sendable {
 
 /// The effects that a rolled back transaction would have had.
 package struct DryRun: Sendable {
-  /// The error with which the transaction would have failed, without any effects.
+  /// The error with which the transaction would have failed; nil if it would have succeeded.
   package let error: StoreError?
   /// The objects that would have been deleted, cascades included.
   package let deletes: [ObjectName]
@@ -151,13 +151,13 @@ package struct DryRun: Sendable {
 }
 
 extension SaveRequest {
-  /// Whether a predicate names objects of the save.
+  /// Whether a predicate selects objects of the save.
   package var isByPredicate: Bool { updateMatching != nil || deleteMatching != nil }
 
-  /// Returns the request whose inserts have values for the members of composites instead of objects
-  /// for the composites.
+  /// Returns the request in which inserts have values for the members of composites, in place of
+  /// composite values.
   ///
-  /// An insert names the entity of its object; only the stored object tells that of an update.
+  /// Updates are expanded later, because only the stored object determines the entity of an update.
   func expandingInserts(in model: Model) -> SaveRequest {
     var expanded = self
     expanded.inserts = inserts.map { insert in

@@ -4,10 +4,10 @@ import ObjectModel
 
 /// The stored form of a result, which a repeated transaction returns again.
 ///
-/// It has values: objects by their permanent IDs, attributes with their types. The service encodes
-/// it for the connection that repeats the transaction.
+/// The text has objects by their permanent IDs, and attributes with their types. The service
+/// encodes the values for the connection that repeats the transaction.
 extension SaveResult {
-  /// Returns the text to store.
+  /// Returns the text that is stored with the transaction's commit.
   func storedText(of method: SaveRequest.Method, in model: Model) -> String {
     JSONValue.object([
       JSONMember("method", .string(method.rawValue)),

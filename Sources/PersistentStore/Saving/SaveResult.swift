@@ -9,15 +9,17 @@ import PersistentHistory
 package struct SaveResult: Sendable, Equatable {
   /// The IDs of inserts with the objects that they became, in the order of the request.
   ///
-  /// A dry run gives no numbers, so that a new object may have no name.
+  /// A dry run returns no object numbers, so that a new object may have no name.
   package var ids: [InsertedID] = []
-  /// The inserts, then the updates, then objects whose delete a merge policy skipped; for an undo,
-  /// the objects that it changed.
+  /// The inserts, then the updates, then objects whose delete a merge policy skipped; for an undo
+  /// or redo, the changed objects.
   package var objects: [SavedObject] = []
   package var merged: [MergedObject] = []
-  /// The number of objects that a delete or an update by predicate named or matched.
+  /// The number of objects that a delete names or a predicate matches, or of groups undone or
+  /// redone.
   package var count = 0
-  /// The deleted objects, cascades included, or those that matched an update; nil unless requested.
+  /// The deleted objects, including cascades, or the objects that matched an update; nil unless
+  /// requested.
   package var matched: [ObjectName]?
   /// The number of groups undone or redone; nil for any other request.
   package var undone: Int?
@@ -33,7 +35,7 @@ package struct InsertedID: Sendable, Equatable {
 
 /// The name of an object in the protocol.
 package enum ObjectName: Sendable, Equatable {
-  /// The number in the store.
+  /// A key, for an object that is named by its number in the store.
   case object(ObjectKey)
   /// A text: the object's identity, or the ID that a client sent.
   case text(String)
@@ -45,13 +47,13 @@ package struct SavedObject: Sendable, Equatable {
   package let id: ObjectName?
   /// The object's version; nil for a deleted object.
   package let version: Int64?
-  /// The properties whose stored values differ from the sent ones.
+  /// The properties whose stored values differ from the sent values.
   package var values: [SavedProperty] = []
 }
 
 /// A property with its stored value.
 package struct SavedProperty: Sendable, Equatable {
-  /// A value as the protocol distinguishes it.
+  /// A value, by its kind in the protocol.
   package enum Value: Sendable, Equatable {
     case attribute(AttributeValue)
     case reference(ObjectName?)
@@ -62,11 +64,11 @@ package struct SavedProperty: Sendable, Equatable {
   package let value: Value
 }
 
-/// The builder of a save's result, after everything is written.
+/// The builder of a save's result, used after all writes.
 struct SaveResultBuilder {
   let tables: StoreTables
   let request: SaveRequest
-  /// Properties that values sent for other objects set, or that a merge decided.
+  /// The properties of each object that values sent for other objects set, or that a merge decided.
   let reported: [ObjectKey: Set<String>]
 
   private var layout: SaveLayout { tables.layout }
@@ -138,7 +140,7 @@ struct SaveResultBuilder {
       try addCompositeMembers(key, to: &result.objects)
     }
     if !adopted.isEmpty {
-      // Inserts with one identity are one object.
+      // Inserts with one identity are one object, whose ID is returned once.
       var sent: Set<String> = []
       result.ids.removeAll { !sent.insert($0.sent).inserted }
     }
@@ -166,7 +168,7 @@ struct SaveResultBuilder {
     }
     result.merged = try merged.map { object in
       guard case .object(let key) = object.id else { return object }
-      // An insert that other inserts met has no row if the save deletes it.
+      // If the save deletes an insert that other inserts met, its row is no longer stored.
       let row = rows[key] ?? []
       let name = try row.isEmpty ? self.name(of: key) : self.name(of: key, row)
       return MergedObject(id: name, outcome: object.outcome)
@@ -215,7 +217,7 @@ struct SaveResultBuilder {
     return name(of: key, row)
   }
 
-  /// Returns the name of an insert's object; nil for a number that a dry run does not give.
+  /// Returns the name of an insert's object; nil in a dry run if the name would be a new number.
   private func returnedName(
     _ name: ObjectName,
     _ insert: SaveRequest.Insert,
@@ -251,7 +253,7 @@ struct SaveResultBuilder {
       guard attribute.derived == nil, reported[update.key]?.contains(attribute.name) != true else {
         return nil
       }
-      // Under `overwrite` an insert gives an object its defaults.
+      // Under `overwrite`, an adopted insert sets attributes that were not sent to their defaults.
       let isDefault =
         isInsert && change.value != .null && !update.sent.contains { $0.name == attribute.name }
       guard
@@ -272,8 +274,8 @@ struct SaveResultBuilder {
     sent.last { $0.name == attribute.name }.map { $0.value != WireValue.json(stored) } ?? false
   }
 
-  /// Adds the values that the save wrote without sent values to the last object: derived values,
-  /// to-ones that other objects' values set, and decisions of a merge.
+  /// Adds to the last object the values that the client did not send: derived values, to-ones that
+  /// other objects' values set, and decisions of a merge.
   private func addComputedValues(
     _ key: ObjectKey,
     also names: Set<String> = [],
@@ -324,8 +326,8 @@ struct SaveResultBuilder {
     }
   }
 
-  /// Adds the other members of each composite of which the last object has a member, because a
-  /// composite is returned as a whole.
+  /// Completes each composite of which the last object has a member, because composites are
+  /// returned as a whole.
   private func addCompositeMembers(_ key: ObjectKey, to objects: inout [SavedObject]) throws {
     guard layout.hasComposites, let last = objects.indices.last else { return }
     let entity = layout.entity(key).entity

@@ -10,11 +10,11 @@ package struct SaveValidator {
   private let touched: [PlannedList: RelationshipLayout]
   /// The names of the objects in the request.
   private let labels: SaveLabels
-  /// The parts of the request that are left out; they may explain missing values.
+  /// The parts of the request that the save leaves out, which may explain missing values.
   private let skippedParts: SkippedParts
   /// Whether values that were invalid before the save are problems too.
   private let checksAll: Bool
-  /// What ends matches with patterns that take long.
+  /// The interruption of matches with patterns, which may take long.
   private let interruption: Interruption
   /// The problems of the earlier stages, and the problems that validation finds.
   package private(set) var problems: ProblemList
@@ -42,7 +42,7 @@ package struct SaveValidator {
   /// Checks all objects that the save changes.
   ///
   /// - Parameter withUnique: Whether to check unique values that an index covers even if the save
-  ///   has no other problem; otherwise SQLite reports these.
+  ///   has no other problem; otherwise SQLite reports their violations.
   /// - Throws: `Interrupted`; `SQLiteError`.
   package mutating func validate(withUnique: Bool = false) throws {
     for insert in graph.inserts where !graph.deletes.contains(insert.key) {
@@ -127,7 +127,7 @@ package struct SaveValidator {
     for (list, toMany) in touched.sorted(by: { $0.key < $1.key })
     where try graph.exists(list.owner) {
       let (minimum, maximum) = (toMany.description.minimumCount, toMany.description.maximumCount)
-      // Members are counted only up to the model's limit, except for a message.
+      // Members are counted only up to the model's limit, unless a message needs the exact count.
       var count = try graph.memberCount(
         of: toMany,
         list.owner,

@@ -11,11 +11,11 @@ struct SaveWriter {
   let bulk: BulkLimits
   /// The names of the objects in the request, for problems of unique values.
   let labels: SaveLabels
-  /// The objects whose versions were incremented, which happens once in a save.
+  /// The objects whose versions this save has incremented; a save increments each version once.
   private var incremented: Set<ObjectKey> = []
   private var current = PlanProgress()
 
-  /// What is known while one plan is written; a save may write several plans.
+  /// The progress of writing one plan; a save may write several plans.
   private struct PlanProgress {
     /// The objects whose versions the plan incremented.
     var incremented: [ObjectKey] = []
@@ -23,7 +23,7 @@ struct SaveWriter {
     var deletedFirst: Set<ObjectKey> = []
     /// The link rows that the plan deletes, by object; nil until an object is deleted early.
     var endedLinks: [ObjectKey: [LinkRow]]?
-    /// Whether the unique values of the end state were checked, without a violation.
+    /// Whether the end state was checked for unique values, and has no violation.
     var isUnique = false
   }
 
@@ -93,9 +93,10 @@ struct SaveWriter {
     if incremented.insert(key).inserted { current.incremented.append(key) }
   }
 
-  /// Inserts an object that the same save deletes, so that its number is not given again.
+  /// Inserts an object that the same save deletes, so that its number is never allocated again.
   ///
-  /// It gets temporary unique values, because its own may be those of an object that stays.
+  /// The object gets temporary unique values, because its real values may belong to an object that
+  /// stays.
   private func insertDeleted(_ insert: PlannedInsert) throws {
     let entity = tables.layout.entity(insert.key)
     var temporary = insert
@@ -146,9 +147,9 @@ struct SaveWriter {
 
   /// Runs a statement that a unique index may refuse.
   ///
-  /// SQLite checks each row when it is written, so it also refuses a swap of two values. Only then
-  /// does the writer check whether the planned end state is a violation. If it is not, the objects
-  /// that still have the values give them up, and the statement runs again.
+  /// SQLite checks each row when it is written, so it also refuses a swap of two values. The writer
+  /// then checks whether the planned end state violates uniqueness. If it does not, other objects
+  /// release the values, and the statement runs again.
   private mutating func constrained(
     _ key: ObjectKey,
     _ plan: SavePlan,
@@ -196,7 +197,7 @@ struct SaveWriter {
 
   /// Deletes an object early, after its link rows.
   ///
-  /// The triggers that update sums read the object's values when a link row is deleted.
+  /// When a link row is deleted, the triggers that update sums read the object's values.
   private mutating func deleteFirst(_ key: ObjectKey, _ plan: SavePlan) throws {
     let rows = current.endedLinks ?? endedLinks(of: plan)
     current.endedLinks = rows
@@ -247,8 +248,8 @@ struct SaveWriter {
     }
   }
 
-  /// Returns a value that no object of the entity has, close to the stored values for the sake of
-  /// sums.
+  /// Returns a value that no object of the entity has, close to the stored values so that sums do
+  /// not overflow.
   private func temporaryValue(
     _ key: ObjectKey,
     _ column: Int,
@@ -267,7 +268,7 @@ struct SaveWriter {
   /// Writes many inserts, their link rows and increments of versions with triggers off, and logs
   /// them.
   ///
-  /// This method only writes plans for which the triggers would do nothing else.
+  /// This method writes only plans for which the triggers would only log the changes.
   ///
   /// - Returns: Whether the plan was written.
   private mutating func writeInBulk(_ plan: SavePlan) throws -> Bool {

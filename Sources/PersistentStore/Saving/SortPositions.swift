@@ -2,7 +2,8 @@ import CordialValues
 
 /// The sort positions of the members of an ordered to-many.
 package enum SortPositions {
-  /// Assigns ascending positions, most of them the present ones.
+  /// Returns ascending positions that keep as many present positions as possible, if there is
+  /// space.
   ///
   /// - Parameters:
   ///   - present: The current position of each member, nil for none.
@@ -11,7 +12,7 @@ package enum SortPositions {
   /// - Complexity: O(*n* log *n*).
   package static func assign(_ present: [Int64?], gap: Int64) -> [Int64] {
     func assignedAgain() -> [Int64] { present.indices.map { Int64($0 + 1) * gap } }
-    // Beyond these, a position beside a present one, or the space between two, could overflow.
+    // Outside of this range, a new position or the distance of two positions could overflow.
     let safe = Int64.min / 4...Int64.max / 4
     for case let position? in present where !safe.contains(position) { return assignedAgain() }
     let kept = present.longestAscendingRun { $0 }

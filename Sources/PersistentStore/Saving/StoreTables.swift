@@ -55,7 +55,7 @@ final class StoreTables {
     return prepared
   }
 
-  /// Returns the objects that have these values in a unique set, from all tables that it covers.
+  /// Returns the objects that have these values in a unique set, from all tables of the set.
   func holders(of set: UniqueSet, _ values: [AttributeValue]) throws -> [ObjectKey] {
     let name = UniqueQueryName(scope: set.scope.number, names: set.names)
     let rows: PreparedStatement

@@ -2,10 +2,10 @@ package import CordialValues
 import ObjectModel
 import PersistentHistory
 
-/// The stored objects, as the stages before writing need them.
+/// The access to stored objects for the stages before writing.
 ///
-/// Tests implement it with values. All results are stored values before the save; `PlannedGraph`
-/// adds the save's changes.
+/// Tests implement this protocol with values. All results are stored values before the save;
+/// `PlannedGraph` adds the save's changes.
 package protocol StoredObjects: AnyObject {
   /// The store's identifier, with which its URIs begin.
   var identifier: String { get }
@@ -28,11 +28,11 @@ package protocol StoredObjects: AnyObject {
   /// Returns the objects whose to-one references an object.
   func holders(of toOne: RelationshipLayout, to object: Int64) throws -> [ObjectKey]
 
-  /// Returns the numbers of the members of a to-many, in its order if it is ordered.
+  /// Returns the numbers of the members of a to-many, in order if the to-many is ordered.
   func members(of toMany: RelationshipLayout, _ owner: ObjectKey) throws -> [Int64]
 
-  /// Returns the number of members of a to-many without loading them; a number above the limit may
-  /// be returned as the limit.
+  /// Returns the number of members of a to-many without loading them; the count may stop at the
+  /// limit.
   func memberCount(
     of toMany: RelationshipLayout,
     _ owner: ObjectKey,
@@ -51,7 +51,7 @@ package protocol StoredObjects: AnyObject {
   /// Returns the numbers of the objects whose link rows of this relationship reference an object.
   func linkSources(of relationship: RelationshipLayout, to object: Int64) throws -> [Int64]
 
-  /// Returns the sort positions of the members of an ordered to-many; nil for a member without one.
+  /// Returns the sort positions of the members of an ordered to-many; nil for a missing position.
   func positions(of toMany: RelationshipLayout, _ owner: ObjectKey) throws -> [Int64: Int64?]
 
   /// Returns the greatest sort position among the members of an ordered to-many; 0 for none.

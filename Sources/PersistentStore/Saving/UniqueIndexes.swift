@@ -5,8 +5,8 @@ import StoreLayout
 
 /// The unique indexes of the entities' tables, inside the writer's transaction.
 ///
-/// While they are relaxed, SQLite stores rows with equal unique values, so that all violations of
-/// several writes are found together. They keep their names and columns.
+/// While indexes are relaxed, SQLite stores rows with equal unique values, so that the violations
+/// of several writes are found together. Relaxed indexes keep their names and columns.
 struct UniqueIndexes {
   private let db: SQLiteConnection
   private let model: Model
@@ -57,7 +57,8 @@ struct UniqueIndexes {
 
   private func replace(_ name: String, by sql: String) throws {
     try db.execute("DROP INDEX \(SQLNames.quoted(name))")
-    // The statement of a foreign index may have others after it, which SQLite ignores in a schema.
+    // `execute` would run all statements in the SQL of a foreign index. In a schema, SQLite ignores
+    // all but the first.
     try PreparedStatement(db, sql).run()
   }
 }

@@ -21,7 +21,7 @@ package struct UniquenessCheck {
   ///
   /// - Parameter includesIndexed: Whether to check sets that an index of one table covers; SQLite
   ///   reports their violations when rows are written.
-  /// - Returns: One problem for each object that has the values of another.
+  /// - Returns: One problem for each object that has the values of another object.
   /// - Throws: `SQLiteError`.
   package mutating func violations(includesIndexed: Bool) throws -> [SaveProblem] {
     for insert in graph.inserts where !graph.deletes.contains(insert.key) {
@@ -49,7 +49,7 @@ package struct UniquenessCheck {
     guard !values.contains(where: { $0 == .null || $0 == .refused })
     else { return }
     let name = UniqueValues(set, values)
-    // An identity may be a unique set too.
+    // An identity may be a unique set too, so the same object may be found twice.
     if let other = planned.updateValue(key, forKey: name), other != key {
       found.append(try violation(set, key, other))
       return
@@ -61,7 +61,8 @@ package struct UniquenessCheck {
     }
   }
 
-  /// Returns whether the save changes a set of an object, so that its planned values are compared.
+  /// Returns whether the save changes a unique set of an object, so that the new values are
+  /// compared.
   private func isChecked(_ key: ObjectKey, _ set: UniqueSet) throws -> Bool {
     if graph.isInserted(key) { return true }
     guard let update = graph.update(of: key) else { return false }
@@ -89,7 +90,7 @@ package struct UniquenessCheck {
 }
 
 extension SaveProblem {
-  /// Returns the problem of unique values that another object has.
+  /// Returns the problem that another object has the same unique values.
   ///
   /// - Parameters:
   ///   - set: The properties.

@@ -47,7 +47,7 @@ enum UpdateFields {
     ])
   )
 
-  /// A change behind an update, and what it altered.
+  /// A change that caused an update, and the effect of the change.
   static let explanation = Schema.named(
     "Explanation",
     .object([
@@ -93,7 +93,7 @@ enum UpdateFields {
 }
 
 extension Schema {
-  /// Why a client starts over.
+  /// The reason why a client must replace its whole result.
   static let freshReason = Schema.named(
     "FreshReason",
     .choice(["log", "model", "collation", "ahead", "larger", "index"])

@@ -1,7 +1,7 @@
 import CordialProtocol
 import JSON
 
-/// `observe/flush`: answered after the server has sent every change up to now.
+/// `observe/flush`: waits until the service has sent all changes up to now.
 extension FlushCall: DescribedCall {
   package static let method = Method.request(
     name,

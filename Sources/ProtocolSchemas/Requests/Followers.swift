@@ -1,7 +1,7 @@
 import CordialProtocol
 import JSON
 
-/// `history/purge`: removes the beginning of the log.
+/// `history/purge`: removes the oldest commits of the log.
 extension PurgeCall: DescribedCall {
   package static let method = Method.request(
     name,
@@ -35,7 +35,7 @@ private let positionResult = Schema.object([
   .required(.token, .token, "the position of the follower")
 ])
 
-/// `follower/register`: retains the log for a follower until the follower acknowledges it.
+/// `follower/register`: retains the log for a follower until the follower acknowledges commits.
 extension RegisterFollowerCall: DescribedCall {
   package static let method = Method.request(
     name,

@@ -52,7 +52,7 @@ extension IndexVerifyCall: DescribedCall {
   )
 }
 
-/// `index/rebuild`: builds a new index beside the old one.
+/// `index/rebuild`: builds a new index next to the old index.
 extension IndexRebuildCall: DescribedCall {
   package static let method = Method.request(
     name,

@@ -85,7 +85,7 @@ extension InitializeCall: DescribedCall {
     example: ["processId": nil, "capabilities": [:], "cordial": ["author": "editor"]]
   )
 
-  // The settings that are in `initializationOptions` are of the same form.
+  // Settings in `initializationOptions` must have the same form.
   package static func check(_ params: JSONValue) throws(RPCError) {
     if let found = cordial.schema.mismatch(options(in: params))?.inside(member: "cordial") {
       throw RPCError(.invalidParams, "initialize: \(found.sentence)")
@@ -121,7 +121,7 @@ package enum ExitNotification: DescribedMessage {
   )
 }
 
-/// `$/setTrace`: accepted without effect, because LSP clients send it.
+/// `$/setTrace`: has no effect, and is accepted because LSP clients send it.
 package enum SetTraceNotification: DescribedMessage {
   package static let method = Method.notification(
     .setTrace,
@@ -131,7 +131,7 @@ package enum SetTraceNotification: DescribedMessage {
   )
 }
 
-/// `$/cancelRequest`: cancels a request, which is still answered.
+/// `$/cancelRequest`: cancels a request; the service still responds to the request.
 package enum CancelNotification: DescribedMessage {
   package static let method = Method.notification(
     .cancelRequest,

@@ -3,7 +3,7 @@ import JSON
 
 /// `search`: finds objects by a query that a person types, best match first.
 extension SearchCall: DescribedCall {
-  /// The params that an observed search may have too.
+  /// The params of a search that are also valid for an observed search.
   package static let observable: [Field] = [
     .required(.query, .string, "the text that a person types; any text is valid"),
     .optional(.entities, .array(.string), "return only objects of these entities"),
@@ -30,7 +30,7 @@ extension SearchCall: DescribedCall {
 
   static let asOfField = Field.optional(.asOf, .token, "search as of this past commit")
 
-  /// The terms of an object with their shares of its score.
+  /// The terms of an object, each with its share of the object's score.
   static let explanation = Schema.array(
     .object([
       .required(.term, .string, "the words as the index has them"),
@@ -41,7 +41,7 @@ extension SearchCall: DescribedCall {
     ])
   )
 
-  /// The entries of the index that a search reads, and those that it passes over.
+  /// The numbers of index entries that a search reads and skips.
   static let postings = Schema.object([
     .required(.read, .count, "the entries that were read"),
     .required(.skipped, .count, "the entries that were passed over"),

@@ -1,7 +1,7 @@
 import CordialProtocol
 import JSON
 
-/// `search/explain`: tells why a search finds an object, or why it does not.
+/// `search/explain`: explains why a search finds an object, or does not find it.
 extension SearchExplainCall: DescribedCall {
   package static let method = Method.request(
     name,

@@ -1,7 +1,7 @@
 import CordialProtocol
 import JSON
 
-/// `suggest`: completes the last word of what a person types.
+/// `suggest`: completes the last word of a query.
 extension SuggestCall: DescribedCall {
   package static let method = Method.request(
     name,

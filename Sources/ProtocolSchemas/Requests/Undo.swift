@@ -53,7 +53,7 @@ extension UndoCall: DescribedCall {
   )
 }
 
-/// `redo`: applies again the groups that were undone last.
+/// `redo`: reapplies the groups that were undone last.
 extension RedoCall: DescribedCall {
   package static let method = RevertParams.method(
     .redo,

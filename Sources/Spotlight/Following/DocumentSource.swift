@@ -1,6 +1,6 @@
 package import CordialValues
 
-/// What the index stores of an object.
+/// The content that the index stores for an object.
 package struct DocumentContent: Sendable, Equatable {
   /// The texts of the entity's `fields`, in their order.
   package let texts: [String?]
@@ -17,12 +17,12 @@ package struct DocumentContent: Sendable, Equatable {
   }
 }
 
-/// An object with what the index stores of it.
+/// An object with its content in the index.
 package struct IndexedDocument: Sendable {
   package let key: ObjectKey
   /// The content; nil if the object was deleted or is not to be indexed.
   package let content: DocumentContent?
-  /// Whether the index cannot have a document of the object yet.
+  /// Whether the object is new, so that the index has no document of it yet.
   package let isNew: Bool
   /// The first and the last commit of the batch that may have altered the texts; between them, the
   /// object may have had other texts.
@@ -56,16 +56,16 @@ extension IndexedDocument {
 package struct IndexBatch: Sendable {
   /// The position at the end of the batch.
   package let through: StoreToken
-  /// The number of commits after that position.
+  /// The count of commits in the log after `through`.
   package let remainingCommits: Int64
   package let documents: [IndexedDocument]
-  /// The entities of which any object may have had other texts at some commits.
+  /// The commits at which any object of an entity may have had other texts, by entity number.
   package let unknown: [Int: Range<Int64>]
 
   /// Whether the commits of the batch change nothing in the index.
   var indexesNothing: Bool { documents.isEmpty && unknown.isEmpty }
 
-  /// The commit of which the texts are; a later one than `through` where commits remain.
+  /// The number of the commit whose texts the batch has: later than `through` if commits remain.
   var read: Int64 { through.number + remainingCommits }
 
   package init(
@@ -83,9 +83,9 @@ package struct IndexBatch: Sendable {
 
 /// The source of the log and its objects for the index, used on the index's own thread.
 ///
-/// Its methods throw no `SQLiteError`: those are errors of the index's own file.
+/// Its methods throw no `SQLiteError`, so that such an error always concerns the index's own file.
 package protocol DocumentSource: AnyObject {
-  /// Returns the changes after a position, some thousand of them at most.
+  /// Returns the changes after a position, a few thousand at most.
   ///
   /// - Parameter token: The position of the index.
   /// - Returns: The batch, or nil if the store does not know the position. The index then rebuilds

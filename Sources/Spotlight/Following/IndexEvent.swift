@@ -1,11 +1,11 @@
 package import CordialValues
 package import SQLite
 
-/// What happens to the index, in the words of `IndexState`.
+/// An event in the life of the index, which `IndexState` handles.
 package enum IndexEvent {
   // MARK: From callers and timers, on any thread
 
-  /// There may be commits to read.
+  /// The log may have commits to read.
   case wake
   /// A search found damage in a file.
   case foundDamage(FileIdentity?)
@@ -13,16 +13,16 @@ package enum IndexEvent {
   case lostFile(FileIdentity)
   /// A caller waits for a commit.
   case wait(IndexWaiter)
-  /// A caller waits no longer.
+  /// The waiter with this number cancels its wait.
   case endWait(Int)
   case order(IndexOrder)
-  /// No new index is to be built any more.
+  /// No build of a new index may begin or continue.
   case endBuilds
-  /// No attempt is to begin any more.
+  /// No attempt may begin.
   case stop
   /// The index's thread has closed the file.
   case closed
-  /// The pause of an index without disk space is over, by its number.
+  /// The pause with this number, which waited for disk space, is over.
   case spaceDue(Int)
 
   // MARK: From the index's thread
@@ -31,40 +31,40 @@ package enum IndexEvent {
   case due(hasLease: Bool)
   /// The process that has the lease has written a position.
   case othersAdvanced
-  /// What an attempt has found or done.
+  /// An attempt has found or done something.
   case found(IndexFinding)
-  /// An order was carried out, or has failed alone.
+  /// An order was carried out, or failed without ending the attempt.
   case orderEnded(Int, Result<IndexStatus, any Error>)
-  /// There is no room for a new index beside the old one, which goes on.
+  /// The disk has no room for a new index beside the old one, which stays in use.
   case noRoom(any Error)
-  /// An attempt has ended, after so many microseconds of processor time.
+  /// An attempt has ended, and has used this much processor time.
   case ended(IndexAttemptEnd, microseconds: Int64)
 }
 
-/// What an attempt finds or does in the file and the log.
+/// A finding or an action of an attempt, in the file or the log.
 package enum IndexFinding {
   // MARK: The file
 
-  /// The file was opened, or read again.
+  /// The file was opened or reloaded.
   case opened(FileIdentity?, oldest: StoreToken?)
-  /// Another tokenizer or ICU has written the file, which answers until a new index is built.
+  /// Another tokenizer or ICU version wrote the file, which answers until a new index is built.
   case outdated(StoreToken, documents: Int64)
-  /// The file has more parts than a search should look into, or pages to give back.
+  /// The file has too many parts for fast searches, or unused pages to give back.
   case parts
   /// Some parts were merged.
   case merged(IndexRemainder)
-  /// Whether the file says that the index is paused.
+  /// The file says whether the index is paused.
   case pause(Bool, StoreToken?, documents: Int64)
-  /// The documents of the file were read again, whose position another process may have moved.
+  /// The documents were read again from the file; another process may have moved its position.
   case reloaded(StoreToken?, hasMoved: Bool)
-  /// The file is damaged, or SQLite takes it for full.
+  /// The file is damaged, or SQLite reports it as full.
   case damage(IndexState.Damage, isFull: Bool)
   /// The damaged file is no longer at the path of the index.
   case removed
 
   // MARK: The log
 
-  /// The log is read after a position.
+  /// The attempt reads the log after this position.
   case reads(after: StoreToken?)
   /// The old index reads the log in a pause of a build.
   case readsBesideBuild
@@ -74,34 +74,36 @@ package enum IndexFinding {
   case applied(documents: Int, hasCommits: Bool)
   /// The index has reached a commit.
   case reached(StoreToken, documents: Int64, isRebuilt: Bool)
-  /// Documents were removed beside the log.
+  /// An order removed documents; this many documents are left.
   case left(documents: Int64)
-  /// The index can be searched as of a commit, and of none before.
+  /// The oldest commit as of which the index can be searched has changed.
   case oldest(StoreToken?)
 
   // MARK: A new index
 
-  /// A new index is built while the old one answers, which reads the log after a position.
+  /// A new index is being built; meanwhile, the old index answers and needs the log after this
+  /// position.
   case builds(from: StoreToken)
-  /// The new index has so many objects.
+  /// The build has added this many objects to the new index.
   case built(objects: Int)
-  /// The new index is in the place of the old one, or is given up.
+  /// The new index has replaced the old one, or the build was given up.
   case buildEnded
 }
 
 /// How an attempt to read the log ends.
 package enum IndexAttemptEnd {
-  /// At the end of the log, where the index is paused, or after the batch in which it was stopped.
+  /// The attempt reached the end of the log, found the index paused, or was stopped after a batch.
   case done
-  /// In a build that must not go on. The next start builds the index from the beginning.
+  /// The attempt was stopped during a build, which the next start repeats from the beginning.
   case stopped
-  /// With an error; `isFull` where the file cannot grow.
+  /// The attempt failed; `isFull` says whether the cause is that the file cannot grow.
   case failed(any Error, isFull: Bool)
 }
 
-/// What `IndexState` asks of its owner, in this order, outside the lock.
+/// An action of the owner of `IndexState`, which carries out the actions in order, outside the
+/// lock.
 package enum IndexEffect {
-  /// Have an attempt be due on the index's thread, after a pause in milliseconds.
+  /// Report `due` on the index's thread, after a pause in milliseconds.
   case schedule(after: Int)
   /// Report `spaceDue` after a pause in seconds.
   case awaitSpace(Int, seconds: Int)
@@ -109,10 +111,10 @@ package enum IndexEffect {
   case read
   /// Take over the position that the process with the lease has written.
   case readOthers
-  /// Answer those who wait, whether or not the index has reached their commits.
+  /// Complete the waits; the flag says whether the index has reached their commits.
   case answer([IndexWaiter], Bool)
-  /// Answer those who have given orders.
+  /// Complete the orders with a result.
   case complete([IndexOrder], Result<IndexStatus, any Error>)
-  /// Call those who want to know of each advance.
+  /// Call the closures that are registered for advances of the index.
   case report([@Sendable () -> Void])
 }

@@ -3,11 +3,11 @@ import Synchronization
 
 /// The right to advance an index, which one of several processes has at a time.
 ///
-/// It ends with its process. Without it, each process would index the same commits, and all but one
-/// would discard their work; SQLite's own locks are what keeps the index correct.
+/// The lease ends with its process. Without a lease, each process would index the same commits, and
+/// all but one would discard their work. SQLite's own locks keep the index correct.
 final class IndexLease: Sendable {
   private let path: String
-  /// The descriptor of the lock's file; negative before it was opened.
+  /// The descriptor of the lock's file; negative before the file is opened.
   private let descriptor = Mutex<Int32>(-1)
 
   /// Creates a lease without taking it.
@@ -23,7 +23,7 @@ final class IndexLease: Sendable {
 
   /// Takes the lease, unless another process has it.
   ///
-  /// - Returns: Whether this process may advance the index; also where the lock's file cannot be
+  /// - Returns: Whether this process may advance the index; also true if the lock's file cannot be
   ///   created.
   func take() -> Bool {
     descriptor.withLock { descriptor in

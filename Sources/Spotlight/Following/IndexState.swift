@@ -1,10 +1,10 @@
 package import CordialValues
 package import SQLite
 
-/// The life of the index: what its thread, its callers and its waiters share.
+/// The state machine of the index, which its thread, its callers and its waiters share.
 ///
-/// A value without I/O: `handle` takes an event, changes the state, and returns what its owner is
-/// to do. At most one attempt to read the log is scheduled or runs.
+/// The state is a value without I/O: `handle` takes an event, changes the state, and returns the
+/// effects that the owner carries out. At most one attempt to read the log is scheduled or runs.
 ///
 /// | attempt | event | attempt afterwards | effects |
 /// |---|---|---|---|
@@ -15,17 +15,18 @@ package import SQLite
 /// | `scheduled` | `due` with the lease, or after a long wait for it | `reads` | `read` |
 /// | `scheduled` | `due` otherwise | `scheduled` | `readOthers`, `schedule` |
 /// | `reads` | `wake`, `foundDamage`, `order` | `reads`, then once more | |
-/// | `reads` | `ended`, done | `none` | `answer` all waiters where the index is paused |
+/// | `reads` | `ended`, done | `none` | `answer` all waiters if the index is paused |
 /// | `reads` | `ended`, stopped | `none` | `answer` earlier waiters |
 /// | `reads` | `ended`, failed | `none` | `complete` all orders, `answer` earlier waiters |
 /// | `reads` | `ended`, full | `none`, without disk space | `complete`, `answer`, `awaitSpace` |
-/// | `reads`, then once more | `ended`, not full | `scheduled` | those of `ended`, `schedule` |
+/// | `reads`, then once more | `ended`, not full | `scheduled` | effects of `ended`, `schedule` |
 /// | any | `endBuilds`, `stop` | the same | `complete` the orders that build |
 /// | any, after `stop` | `wake`, `due`, `ended` | no attempt begins | |
 /// | any | `closed` | `none` | `complete` all orders, `answer` all waiters |
 ///
-/// After an attempt that failed or was stopped, an attempt is scheduled for the waiters that were
-/// registered during the first. `lostFile` schedules nothing: its callers report `wake` too.
+/// If an attempt fails or is stopped, the state schedules the next attempt for the waiters that
+/// registered during the first. `lostFile` schedules nothing, because its callers also report
+/// `wake`.
 package struct IndexState {
   package private(set) var status = IndexStatus(token: nil, documents: 0, state: .catchingUp)
   package private(set) var activity = IndexActivity()
@@ -35,53 +36,53 @@ package struct IndexState {
   package private(set) var opened: FileIdentity?
   /// The damage in a file, which the next attempt removes.
   package private(set) var damage: Damage?
-  /// What attempts do before they read the log, in this order.
+  /// The orders that the next attempt carries out before it reads the log, in this order.
   package private(set) var orders: [IndexOrder] = []
-  /// Whether the index was asked to advance since it last read the log.
+  /// Whether the log may have commits that the index has not read.
   package private(set) var wantsAdvance = false
-  /// Whether many documents have been indexed since parts of the index were merged.
+  /// Whether the file has parts to merge or unused pages to give back.
   package private(set) var mergesParts = false
-  /// The position after which the log is needed while a new index is built; nil without a build,
-  /// and without an index that answers meanwhile.
+  /// The position after which the log must be kept during a build; nil without a build, or if the
+  /// old index is missing or paused.
   private var buildsFrom: StoreToken?
   private var waiters: [Int: IndexWaiter] = [:]
   private var space = SpaceWait()
   private var lease: LeaseWait
   /// The number of attempts that have begun.
   private var attemptCount = 0
-  /// Whether a file was removed because SQLite took it for full.
+  /// Whether a file was removed because SQLite reported it as full.
   package private(set) var wasFull = false
-  /// The number of documents of the last batch that had commits; nil before the first.
+  /// The count of documents in the last batch that contained commits; nil before such a batch.
   package private(set) var lastBatchCount: Int?
-  /// The number of documents that were indexed since a merge was last wanted.
+  /// The count of documents that were indexed since the state last requested a merge.
   private var unmergedCount = 0
-  /// Called when the index has advanced, by the numbers of their registrations.
+  /// The closures to call when the index has advanced, by registration number.
   private var advances: [Int: @Sendable () -> Void] = [:]
   private var lastNumber = 0
   /// The position that was last reported as an advance.
   private var reported: StoreToken?
 
-  /// An attempt to read the log, from the event that needs it to its end.
+  /// The phase of an attempt to read the log.
   package enum Attempt: Equatable {
     case none
-    /// It is due, or waits for the lease.
+    /// The attempt is due, or waits for the lease.
     case scheduled
-    /// It runs; the log may have to be read once more after it.
+    /// The attempt runs; `again` says whether the log must be read once more afterwards.
     case reads(again: Bool)
   }
 
-  /// How far the end of the service has come, in this order.
+  /// The stage of the service's shutdown, in this order.
   package enum Ending: Comparable {
     case none
-    /// No new index is built any more.
+    /// The state refuses and stops builds of a new index.
     case noBuilds
-    /// No attempt begins any more.
+    /// The state begins no attempt.
     case stopped
   }
 
   /// The damage in a file.
   package struct Damage: Sendable {
-    /// The damaged file, which another process may have replaced; nil where there is none.
+    /// The damaged file, which another process may have replaced; nil if no file exists.
     package let file: FileIdentity?
     package let text: String
 
@@ -90,33 +91,33 @@ package struct IndexState {
     }
   }
 
-  /// The pauses of an index without disk space.
+  /// The pauses between the attempts of an index that lacks disk space.
   private struct SpaceWait {
-    /// The number of the pause; a later one ends it.
+    /// The number that identifies the newest pause; the end of an earlier pause has no effect.
     var number = 0
     var isPending = false
-    /// The last pause since the index has advanced, in seconds.
+    /// The length of the last pause, in seconds; nil if the index has advanced since.
     var last: Int?
 
-    /// The first pause is a second, and each is twice as long as the one before it, up to this.
+    /// The longest pause, in seconds; the first lasts a second, and each is twice the previous one.
     static let max = 16
   }
 
-  /// The pauses before the lease is taken, in milliseconds.
+  /// The pauses of a process that waits for the lease, in milliseconds.
   private struct LeaseWait {
     var pause = 1
-    /// The sum of the pauses since the process with the lease has advanced.
+    /// The sum of the pauses since the lease holder last advanced the index.
     var waited = 0
-    /// The sum after which that process has stopped, and attempts do without the lease.
+    /// The sum after which the lease holder counts as stopped, and attempts run without the lease.
     let waitedMax: Int
 
     static let pauseMax = 64
   }
 
-  /// Creates the state of an index that was not opened.
+  /// Creates the state of an index that is not open yet.
   ///
-  /// - Parameter leaseWaitMax: The time without an advance after which the lease is that of a
-  ///   process that has stopped, in milliseconds.
+  /// - Parameter leaseWaitMax: The time without an advance, in milliseconds, after which the lease
+  ///   holder counts as stopped.
   package init(leaseWaitMax: Int = 10_000) {
     lease = LeaseWait(waitedMax: leaseWaitMax)
   }
@@ -129,23 +130,24 @@ extension IndexState {
   /// Whether a search may open the file.
   package var allowsSearches: Bool { damage == nil }
 
-  /// Whether parts of the index are to be merged now.
+  /// Whether an attempt may merge parts of the index now.
   package var allowsMerge: Bool { mergesParts && ending < .stopped && status.state == .ready }
 
-  /// Whether the present attempt does not go on after its batch.
+  /// Whether the present attempt ends after its batch.
   package var isStopped: Bool { ending == .stopped }
 
-  /// The position after which the log must be kept; nil where the index needs none of it.
+  /// The position after which the log must be kept; nil if the index needs no part of the log.
   package var retained: StoreToken? {
-    // A paused index is rebuilt where the log no longer has what it needs.
+    // The log is not kept for a paused index: if commits are missing later, the index is rebuilt.
     guard status.state != .failed, status.state != .paused else { return nil }
     return buildsFrom ?? status.token
   }
 
-  /// Returns the file in which the index is at a commit, be it while a new one is built.
+  /// Returns the file in which the index has reached a commit, even while a new index is built.
   ///
   /// - Parameter commit: The number of the commit.
-  /// - Returns: The identity of the file as it was opened; nil where the index is not there.
+  /// - Returns: The identity of the file when it was opened; nil if the index has not reached the
+  ///   commit.
   package func file(at commit: Int64) -> FileIdentity? {
     guard [.ready, .rebuilding].contains(status.state), let token = status.token,
       token.number >= commit
@@ -153,28 +155,28 @@ extension IndexState {
     return opened
   }
 
-  /// Whether the last attempt has found that the index is paused, and no other one is running.
+  /// Whether the last attempt found that the index is paused, and no attempt is running.
   private var isPaused: Bool {
     if case .reads = attempt { false } else { status.state == .paused }
   }
 
-  /// Returns a number for a waiter, an order or a registration.
+  /// Returns a new number that identifies a waiter, an order or a registration.
   package mutating func makeNumber() -> Int {
     lastNumber += 1
     return lastNumber
   }
 
-  /// Has a closure be called when the index has advanced; nil ends the registration.
+  /// Registers a closure to call when the index has advanced; nil ends the registration.
   package mutating func register(_ number: Int, _ body: (@Sendable () -> Void)?) {
     advances[number] = body
   }
 }
 
 extension IndexState {
-  /// Changes the state by an event.
+  /// Applies an event to the state.
   ///
-  /// - Parameter event: What has happened.
-  /// - Returns: What the owner is to do, in this order.
+  /// - Parameter event: The event.
+  /// - Returns: The effects that the owner must carry out, in this order.
   package mutating func handle(_ event: IndexEvent) -> [IndexEffect] {
     switch event {
     case .wake: return wake()
@@ -223,7 +225,7 @@ extension IndexState {
     switch attempt {
     case .none:
       guard !space.isPending || !orders.isEmpty else { return [] }
-      // Those who wait from here on have this attempt's result, not the previous one's.
+      // Waiters that register from here on receive this attempt's result, not the previous one's.
       forgetFailure()
       return schedule()
     case .scheduled: break
@@ -245,8 +247,8 @@ extension IndexState {
       return []
     }
     if hasLease { (lease.pause, lease.waited) = (1, 0) }
-    // As long as a process that has stopped holds the lease, later attempts do without it too:
-    // SQLite's locks then decide which process writes.
+    // While a stopped process holds the lease, later attempts run without the lease too. SQLite's
+    // locks then decide which process writes.
     guard hasLease || lease.waited >= lease.waitedMax else {
       lease.pause = min(2 * lease.pause, LeaseWait.pauseMax)
       lease.waited += lease.pause
@@ -264,7 +266,7 @@ extension IndexState {
     attempt = .none
     activity.step = nil
     activity.processorMicroseconds += microseconds
-    // Only an attempt without disk space waits for it again.
+    // Only an attempt that ends for lack of disk space starts a new wait for space.
     space.isPending = false
     var effects: [IndexEffect] = []
     switch end {
@@ -282,14 +284,15 @@ extension IndexState {
       effects += takeWaiters(false, where: isEarlier)
       isAgain = isAgain || !isFull && !waiters.isEmpty
     }
-    // Without disk space, only time or an order begins the next attempt.
+    // Without disk space, only the end of the pause or an order starts the next attempt.
     if isAgain, !space.isPending { effects += schedule() }
-    // A pause, too, is the end of the waits that began in the attempt.
+    // A paused index also ends the waits that began during the attempt.
     if isPaused, attempt == .none { effects += takeWaiters(false) }
     return effects
   }
 
-  /// Whether a waiter is from before the present attempt; later ones have the next one's result.
+  /// Returns whether a waiter registered before the present attempt; later waiters receive the
+  /// result of the next attempt.
   private func isEarlier(_ waiter: IndexWaiter) -> Bool { waiter.attempts < attemptCount }
 
   private mutating func awaitSpace() -> IndexEffect {
@@ -299,7 +302,7 @@ extension IndexState {
     return .awaitSpace(space.number, seconds: pause)
   }
 
-  /// Ends the state `failed`, because another attempt is to come.
+  /// Leaves the state `failed` before the next attempt.
   private mutating func forgetFailure() {
     guard status.state == .failed else { return }
     status.state = .catchingUp
@@ -349,8 +352,9 @@ extension IndexState {
     takeOrders(.failure(error), where: \.kind.buildsIndex)
   }
 
-  /// Until the next attempt has removed a damaged file, the index has no position, and searches
-  /// open no connection to the file.
+  /// Records damage and forgets the position.
+  ///
+  /// Until the next attempt removes the damaged file, searches open no connection to it.
   private mutating func setDamage(_ damage: Damage) {
     self.damage = damage
     forgetPosition()
@@ -369,7 +373,7 @@ extension IndexState {
   private mutating func note(_ finding: IndexFinding) -> [IndexEffect] {
     switch finding {
     case .opened(let file, let oldest):
-      // The position was that of a file which is no longer at its path.
+      // The position belongs to the previous file, which is no longer at its path.
       if opened != nil, file != opened { forgetPosition() }
       (opened, activity.oldest) = (file, oldest)
     case .outdated(let token, let documents):
@@ -438,7 +442,7 @@ extension IndexState {
       return []
     }
     status = IndexStatus(token: token, documents: documents, state: .paused)
-    // As after a failure, waits that began in this attempt go on.
+    // As after a failure, waits that began during this attempt continue.
     let (attempts, reached) = (attemptCount, token?.number ?? -1)
     return takeWaiters(true) { $0.attempts < attempts && $0.commit <= reached }
       + takeWaiters(false, where: isEarlier)

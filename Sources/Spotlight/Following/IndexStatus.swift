@@ -4,10 +4,13 @@ import Synchronization
 
 /// The progress of the index.
 package struct IndexStatus: Sendable {
-  /// The state of the index: `ready` for the commit of `token`, which may not be the newest one;
-  /// `catchingUp` before the first commit is known; `rebuilding` while a new index is built beside
-  /// one that answers, then `ready`; `paused` while the index follows no commit; `failed` until the
-  /// next attempt.
+  /// The state of the index.
+  ///
+  /// - `ready`: The index has the commit of `token`, which may not be the newest commit.
+  /// - `catchingUp`: The index has reached no commit since it was opened, failed or was paused.
+  /// - `rebuilding`: A new index is built beside the old one, which answers.
+  /// - `paused`: The index follows no commits.
+  /// - `failed`: The last attempt failed, and the next has not begun.
   package enum State: String, Sendable {
     case ready, catchingUp, rebuilding, paused, failed
   }
@@ -17,23 +20,23 @@ package struct IndexStatus: Sendable {
   package var state: State
   /// The error with which the index failed, or nil if it did not fail.
   package var failure: (any Error)?
-  /// Why the index is paused; nil where a client has asked for it.
+  /// The reason of a pause that no client has requested; nil for a pause by a client.
   package var reason: PauseReason?
 
-  /// A reason for a pause that no client has asked for.
+  /// A reason for a pause that no client has requested.
   package enum PauseReason: String, Sendable {
     /// The index's file cannot grow.
     case diskFull
   }
 }
 
-/// What the index does at the moment, and what it has needed.
+/// The present step of the index, and the processor time that the index has used.
 package struct IndexActivity: Sendable {
-  /// A part of what the index does.
+  /// A step of the work of the index.
   package enum Step: Sendable, Equatable {
-    /// It reads the commits after one.
+    /// The index reads the commits after this commit.
     case reading(after: Int64)
-    /// It builds a new index, and has read so many objects.
+    /// The index builds a new index, and has read this many objects.
     case building(objects: Int)
   }
 
@@ -41,13 +44,13 @@ package struct IndexActivity: Sendable {
   package var step: Step?
   /// The processor time of the index's thread, in microseconds.
   package var processorMicroseconds: Int64 = 0
-  /// The oldest commit as of which the index can be searched; nil before the first one.
+  /// The oldest commit as of which the index can be searched; nil before the first commit.
   package var oldest: StoreToken?
 }
 
-/// What a client asks of the index, until it is done.
+/// An order of a client to the index, until the order is completed.
 package struct IndexOrder: Sendable {
-  /// What to do.
+  /// The action that an order requests.
   package enum Kind: Sendable, Equatable {
     /// Follow no commit until `resume`, also after a restart.
     case pause
@@ -55,14 +58,14 @@ package struct IndexOrder: Sendable {
     case resume
     /// Build a new index, while the old one answers.
     case rebuild
-    /// Write the position that the index has reached without another document.
+    /// Write the position that the index has reached through commits without documents.
     case write
-    /// Leave all objects of some domains out, also later ones, until `restoreDomains`.
+    /// Leave out all objects of some domains, including later objects, until `restoreDomains`.
     case deleteDomains([String])
     /// Index the objects of some domains again.
     case restoreDomains([String])
 
-    /// Whether a new index is built.
+    /// Whether the order builds a new index.
     package var buildsIndex: Bool {
       switch self {
       case .rebuild, .restoreDomains: true
@@ -73,9 +76,9 @@ package struct IndexOrder: Sendable {
 
   package let number: Int
   package let kind: Kind
-  /// Called on the index's thread with the number of objects that a rebuild has read.
+  /// Called on the index's thread with the count of objects that a rebuild has read.
   var progress: (@Sendable (Int) -> Void)?
-  /// What ends the order; nil for nothing.
+  /// The flag that can end the order early; nil for none.
   var interruption: Interruption?
   package let completion: @Sendable (Result<IndexStatus, any Error>) -> Void
 
@@ -96,7 +99,7 @@ package struct IndexWaiter: Sendable {
   package let number: Int
   /// The number of the commit.
   package let commit: Int64
-  /// The number of attempts that had begun before; the failure of those does not end the wait.
+  /// The count of attempts that began before the wait; their failure does not end the wait.
   var attempts = 0
   package let completion: @Sendable (Bool) -> Void
 

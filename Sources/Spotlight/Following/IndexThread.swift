@@ -1,9 +1,9 @@
 import CordialValues
 import Dispatch
 
-/// What only the index's own thread uses.
+/// The state that only the index's own thread uses.
 final class IndexThread: @unchecked Sendable {
-  // Each use of the follower checks that it is on the queue.
+  // `use` checks that its caller is on this queue, so that no other thread reaches the follower.
   let queue = DispatchQueue(label: "cordial.index", qos: .utility)
   private var follower: IndexFollower?
 
@@ -14,19 +14,19 @@ final class IndexThread: @unchecked Sendable {
   }
 }
 
-/// The open file of an index, and what is known of it.
+/// The open file of an index, and the facts that are known about it.
 struct IndexFollower: ~Copyable {
   var file: IndexFile
   let source: any DocumentSource
-  /// The position of the file.
+  /// The position that is stored in the file.
   var position: IndexPosition?
-  /// The position that the index has reached without another document; nil where it is that of
-  /// the file.
+  /// The position that the index has reached through commits without documents; nil if the file
+  /// stores the newest position.
   var followed: StoreToken?
-  /// Whether another tokenizer or ICU has written the words of the file, which answers until a
+  /// Whether another tokenizer or ICU version wrote the words of the file, which answers until a
   /// new index is built.
   var isOutdated = false
-  /// The number of rows that name objects with unknown texts, about.
+  /// The approximate count of rows that name objects with unknown texts.
   var unknownCount: Int64 = 0
 
   /// The position that the index has reached.

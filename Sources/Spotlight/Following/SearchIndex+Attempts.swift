@@ -34,10 +34,10 @@ extension SearchIndex {
     }
   }
 
-  /// Whether an error is that of a damaged file.
+  /// Returns whether an error means that the file is damaged.
   ///
-  /// SQLite also takes a damaged file for a full one; another file may grow then. Where the new
-  /// file is full too, the file was not to blame.
+  /// SQLite also reports a damaged file as full; a new file can then grow. If the new file is full
+  /// too, damage was not the cause.
   func isOfDamage(_ error: SQLiteError) -> Bool {
     if error.isDamageOfIndex { return true }
     return error.code == .full && !state.withLock { $0.wasFull }
@@ -54,7 +54,7 @@ extension SearchIndex {
     found(.removed)
   }
 
-  /// Applies one batch, and returns whether more may follow.
+  /// Applies one batch, and returns whether more batches may follow.
   private func step() throws -> Bool {
     try thread.use { follower in
       if let file = follower?.file, file.hasLostLog {
@@ -118,7 +118,7 @@ extension SearchIndex {
     documents.replace(loaded)
     follower.position = loaded.position
     follower.followed = nil
-    // Without another document, the commits up to here still index nothing.
+    // If the file has no further document, the commits up to `followed` still index nothing.
     if let followed, let position = loaded.position, position.build == known?.build,
       position.next == known?.next, position.token.generation == followed.generation,
       position.token.number < followed.number
@@ -136,7 +136,7 @@ extension SearchIndex {
     found(.reached(token, documents: documents.aliveCount, isRebuilt: isRebuilt))
   }
 
-  /// Closes the file, with its documents as the next start reads them.
+  /// Closes the file, after writing its documents in the form that the next start reads.
   func close() {
     thread.use { follower in
       do {
@@ -145,7 +145,7 @@ extension SearchIndex {
         }
         try follower?.file.emptyLog()
       } catch {
-        // The next start reads the log.
+        // The next start reads the rows of the documents and SQLite's log instead.
       }
       follower = nil
     }

@@ -5,9 +5,9 @@ import Synchronization
 
 /// Reading the log, batch by batch.
 extension SearchIndex {
-  /// Applies one batch, or builds a new index where the log does not have it.
+  /// Applies one batch, or builds a new index if the log cannot continue the present one.
   ///
-  /// - Returns: Whether more may follow.
+  /// - Returns: Whether more batches may follow.
   func step(_ follower: inout IndexFollower) throws -> Bool {
     found(.reads(after: follower.token))
     guard let token = follower.token, !follower.isOutdated,
@@ -22,14 +22,14 @@ extension SearchIndex {
       try reload(&follower)
       return true
     } catch let error as SQLiteError where error.code == .constraint {
-      // The index already has a document that the log reports as new; only the store is right.
+      // The log reports a document as new that the index already has: only a rebuild corrects this.
       try rebuild(&follower)
       return true
     }
     let dead = documents.deadCount + follower.unknownCount
     if dead > Self.deadMax, dead > documents.aliveCount / 4,
       state.withLock({ $0.allowsBuilds }),
-      // Without room, the old index goes on.
+      // If the disk has no room for a new index, the old one stays in use.
       IndexSpace.shortage(besides: path) == nil
     {
       try rebuild(&follower, advances: true)
@@ -37,14 +37,15 @@ extension SearchIndex {
     return batch.remainingCommits > 0
   }
 
-  /// The number of dead documents up to which the index is not rebuilt, however few live ones it
-  /// has; otherwise, at most a fifth of all documents is dead.
+  /// The count of dead documents up to which the index is never rebuilt.
+  ///
+  /// Above this count, rebuilds keep the dead documents to a fifth of all documents.
   private static let deadMax: Int64 = 10_000
 
-  /// Applies a batch, and answers those who wait for its end.
+  /// Applies a batch, and answers the waiters for its commits.
   ///
-  /// - Throws: `IndexMoved` where another process has advanced the index; `SQLiteError`, with the
-  ///   code `constraint` where the index has a document that the batch reports as new.
+  /// - Throws: `IndexMoved` if another process has advanced the index; `SQLiteError`, with the code
+  ///   `constraint` if the index has a document that the batch reports as new.
   func advance(_ follower: inout IndexFollower, by batch: IndexBatch) throws {
     let token = follower.token
     if !batch.indexesNothing {
@@ -56,7 +57,8 @@ extension SearchIndex {
     reached(batch.through)
   }
 
-  /// Follows commits that index nothing, of which only some are written to the file.
+  /// Follows commits that index nothing, and writes the position after every `unwrittenMax`
+  /// commits.
   private func follow(_ token: StoreToken, _ follower: inout IndexFollower) throws {
     followInMemory(token, &follower)
     guard let written = follower.position?.token.number,
@@ -65,14 +67,14 @@ extension SearchIndex {
     try writePosition(&follower)
   }
 
-  /// Follows commits that index nothing.
+  /// Follows commits that index nothing, without writing the position.
   func followInMemory(_ token: StoreToken, _ follower: inout IndexFollower) {
     follower.followed = token
     documents.follow(token)
   }
 
-  /// The number of commits without documents after which the position is written: a later start
-  /// reads so many again at most.
+  /// The count of commits without documents after which the position is written: the next start
+  /// reads at most this many commits again.
   private static let unwrittenMax: Int64 = 1000
 
   private func apply(_ batch: IndexBatch, _ follower: inout IndexFollower) throws {

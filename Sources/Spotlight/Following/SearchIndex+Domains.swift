@@ -5,7 +5,8 @@ import Synchronization
 
 /// The domains whose objects the index leaves out.
 extension SearchIndex {
-  /// Removes the documents of some domains and the past of the index, and has later ones left out.
+  /// Removes the documents of some domains and the past of the index, and leaves out later objects
+  /// of the domains.
   func deleteDomains(_ domains: [String], _ follower: inout IndexFollower) throws {
     if follower.position == nil { try rebuild(&follower) }
     do {
@@ -35,10 +36,10 @@ extension SearchIndex {
         )
         if let number = try file.remove(document, read: commit) { removed.append(number) }
       }
-      // Nobody finds them in the past either.
+      // Searches of the past must not find the documents either.
       try IndexFile.forgetPast(until: known.token, db)
       var position = known
-      // Another position makes other processes read the documents again.
+      // A changed position makes other processes read the documents again.
       position.next += 1
       try file.set(position)
       return (removed, position)
@@ -62,7 +63,7 @@ extension IndexFile {
     return domains
   }
 
-  /// Has the index leave out the objects of some domains.
+  /// Records some domains as those whose objects the index leaves out.
   fileprivate static func insertDeletedDomains(
     _ domains: [String],
     _ db: SQLiteConnection
@@ -70,7 +71,7 @@ extension IndexFile {
     try run("INSERT OR IGNORE INTO deleted_domain VALUES (?)", for: domains, db)
   }
 
-  /// Ends that the index leaves out the objects of some domains.
+  /// Deletes the records of domains whose objects the index leaves out.
   static func removeDeletedDomains(_ domains: [String], _ db: SQLiteConnection) throws {
     try run("DELETE FROM deleted_domain WHERE domain = ?", for: domains, db)
   }
@@ -87,7 +88,7 @@ extension IndexFile {
     }
   }
 
-  /// Returns the objects with a document in one of some domains.
+  /// Returns the objects with a document in any of some domains.
   ///
   /// - Complexity: Linear in the documents.
   fileprivate static func objects(

@@ -4,10 +4,10 @@ import PersistentHistory
 import SQLite
 import Synchronization
 
-/// When an attempt to read the log is needed, and why one fails.
+/// Starts of attempts, positions of other processes, and merges of parts.
 extension SearchIndex {
-  /// Starts an attempt to read the log, unless the index is at a commit in the file that it opened,
-  /// be it while a new one is built.
+  /// Starts an attempt to read the log, unless the opened file already has a commit, even while a
+  /// new index is built.
   ///
   /// - Parameter commit: The number of the newest known commit.
   package func follow(to commit: Int64) {
@@ -16,8 +16,8 @@ extension SearchIndex {
     follow()
   }
 
-  /// Forgets the position in a file that was removed or replaced, so that those who wait for a
-  /// commit wait for the file that is made in its place.
+  /// Forgets the position in a file that was removed or replaced, so that waiters wait for the file
+  /// that replaces it.
   func forgetRemovedFile() {
     guard let opened = state.withLock({ $0.opened }), opened != FileIdentity(path) else { return }
     handle(.lostFile(opened))
@@ -53,10 +53,10 @@ extension SearchIndex {
     }
   }
 
-  /// Merges some parts of the index after many documents: a search looks for each word in each
-  /// part.
+  /// Merges some parts of the index after many documents, because a search looks for each word in
+  /// each part.
   ///
-  /// The next attempt, which indexes later commits first, goes on with it.
+  /// The next attempt first indexes later commits, and then continues the merge.
   func mergePartsWhileReady() throws {
     guard state.withLock({ $0.allowsMerge }) else { return }
     let remainder = try thread.use { follower -> IndexRemainder in
@@ -70,7 +70,7 @@ extension SearchIndex {
     found(.merged(remainder))
   }
 
-  /// Returns whether an error is that of a file that cannot grow.
+  /// Returns whether an error means that a file cannot grow.
   static func isFull(_ error: any Error) -> Bool {
     guard let error = error as? SQLiteError else { return false }
     return error.code == .full

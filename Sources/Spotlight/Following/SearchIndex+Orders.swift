@@ -4,11 +4,11 @@ import PersistentHistory
 import SQLite
 import Synchronization
 
-/// What clients ask of the index, which its next attempt does before it reads the log.
+/// The orders of clients, which the next attempt carries out before it reads the log.
 extension SearchIndex {
-  /// Does what clients have asked for since the last attempt.
+  /// Carries out the orders that clients have given since the last attempt.
   ///
-  /// Where an order stops the attempt, the next one does those that remain.
+  /// If the attempt is stopped during an order, the next attempt carries out the remaining orders.
   ///
   /// - Throws: `IndexStopped`; `SQLiteError`; the errors of the source.
   func executeOrders(_ follower: inout IndexFollower) throws {
@@ -47,7 +47,7 @@ extension SearchIndex {
     }
   }
 
-  /// Refuses the orders for a new index that has no room beside the old one, which goes on.
+  /// Refuses the orders to build a new index if the disk lacks room for it beside the old one.
   private func refuseBuilds(_ follower: borrowing IndexFollower) {
     guard follower.token != nil, state.withLock({ $0.orders.contains(where: \.kind.buildsIndex) }),
       let error = IndexSpace.shortage(besides: path)
@@ -55,7 +55,7 @@ extension SearchIndex {
     handle(.noRoom(error))
   }
 
-  /// Takes over whether the index is paused, and returns it.
+  /// Reports and returns whether the file says that the index is paused.
   @discardableResult
   func updatePause(_ follower: borrowing IndexFollower) throws -> Bool {
     let isPaused = try follower.file.queue.use { db in try IndexFile.isPaused(db) }
@@ -86,7 +86,7 @@ extension SearchIndex {
     }
   }
 
-  /// Writes the position that the index has reached without another document.
+  /// Writes the position that the index has reached through commits without documents.
   func writePosition(
     _ follower: inout IndexFollower,
     _ body: (SQLiteConnection) throws -> Void = { _ in }

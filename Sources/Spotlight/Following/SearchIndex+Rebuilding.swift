@@ -6,18 +6,18 @@ import Synchronization
 
 /// Building a new index, while the old one answers.
 extension SearchIndex {
-  /// Builds a new index from the store, and puts it in the place of the old one.
+  /// Builds a new index from the store, and replaces the old one with it.
   ///
   /// - Parameters:
   ///   - follower: The old index.
-  ///   - advances: Whether the old index follows the log meanwhile, unless it is paused or the log
-  ///     does not have its position; otherwise it stays where it is.
-  ///   - progress: Called with the number of objects that were read.
-  ///   - interruption: What stops the build, whose tables are removed; nil for nothing.
-  ///   - domains: The domains whose objects the new index has again.
-  /// - Throws: `IndexStopped`; `Interrupted`; `SQLiteError` with the code `full` where the disk has
-  ///   no room for an index beside the old one; `SpotlightError` where other processes, or a log
-  ///   that loses commits, prevent each build; other errors of SQLite and of the source.
+  ///   - advances: Whether the old index follows the log meanwhile. It stays at its position if it
+  ///     is paused, or if the log lacks that position.
+  ///   - progress: Called with the count of objects that the build has read.
+  ///   - interruption: The flag that stops the build and removes its tables; nil for none.
+  ///   - domains: The domains whose objects the new index includes again.
+  /// - Throws: `IndexStopped`; `Interrupted`; `SQLiteError` with the code `full` if the disk has no
+  ///   room for an index beside the old one; `SpotlightError` if other processes, or a log that
+  ///   loses commits, prevent each build; other errors of SQLite and of the source.
   func rebuild(
     _ follower: inout IndexFollower,
     advances: Bool = false,
@@ -40,7 +40,7 @@ extension SearchIndex {
         try build(&follower, &pace, progress, domains)
         return
       } catch is IndexMoved {
-        // In one transaction, nothing comes between.
+        // While a build runs in one transaction, no other process can write to the file.
         pace = BuildPace(advances: false, milliseconds: buildMilliseconds, interruption)
         guard !follower.file.isCurrent else {
           try reload(&follower)
@@ -53,13 +53,13 @@ extension SearchIndex {
     throw SpotlightError.beingBuilt
   }
 
-  /// Whether the words of the old index are of this version, and the log has its position.
+  /// Returns whether this version wrote the words of the old index, and the log has its position.
   private func canAdvance(_ follower: borrowing IndexFollower) throws -> Bool {
     guard let token = follower.token, !follower.isOutdated else { return false }
     return try follower.source.batch(after: token) != nil
   }
 
-  /// The maximum number of builds, of which others prevent all but the last.
+  /// The maximum count of builds; changes by other processes can prevent each of them.
   private static let buildsMax = 4
 
   private func build(
@@ -89,13 +89,13 @@ extension SearchIndex {
         report(count)
         try catchUp(&build, &follower, &pace, db)
         try merge(build, &follower, &pace, db)
-        // From here on the old index stays where it is.
+        // From here on, the old index stays at its position.
         pace.advances = false
         try catchUp(&build, &follower, &pace, db)
         try swap(build, &follower, pace, db)
       } catch {
         if db.isInTransaction { try db.rollback() }
-        // The next start removes what a stop leaves.
+        // After a stop, the next start removes the unfinished tables.
         if !(error is IndexStopped) { try IndexFile.housekeeping { try build.discard(db) } }
         throw error
       }
@@ -107,7 +107,7 @@ extension SearchIndex {
   /// The number of objects between two reports of the progress.
   private static let reportedObjects = 1000
 
-  /// Has a new index reach the position of the old one, where that has advanced.
+  /// Reads the log into the new index until it reaches the position of an old index that advanced.
   private func catchUp(
     _ build: inout IndexBuild,
     _ follower: inout IndexFollower,
@@ -115,20 +115,20 @@ extension SearchIndex {
     _ db: SQLiteConnection
   ) throws {
     var batches = 0
-    // Otherwise the new index is at the newest commit, and an old one beyond it is of commits that
-    // the store has lost.
+    // If the old index has not advanced, the new one is at the newest commit. An old index beyond
+    // that commit has commits that the store has lost.
     while pace.hasPaused, let token = follower.token, let position = build.position,
       token.number > position.token.number
     {
       batches += 1
-      // A new index that the old one outruns would never be done.
+      // If the old index kept advancing faster, the new one would never catch up.
       if batches > Self.pacedBatchesMax { pace.advances = false }
       try build.follow(db)
       try letAdvance(&follower, &pace, build, db)
     }
   }
 
-  /// The number of batches of the log that a new index reads while the old one advances.
+  /// The maximum count of batches that a new index reads while the old one still advances.
   private static let pacedBatchesMax = 50
 
   private func merge(
@@ -174,8 +174,8 @@ extension SearchIndex {
     if let token = follower.token { reached(token, isRebuilt: true) }
   }
 
-  /// Lets the old index advance by a batch where it was asked to, between two transactions of the
-  /// build.
+  /// Lets the old index advance by a batch between two transactions of the build, if the log has
+  /// new commits.
   private func letAdvance(
     _ follower: inout IndexFollower,
     _ pace: inout BuildPace,
@@ -192,7 +192,7 @@ extension SearchIndex {
       return pace.advances = false
     }
     if batch.indexesNothing {
-      // It needs no transaction, for which the build would have to end its own.
+      // Such a batch needs no transaction, so the build does not have to end its own.
       followInMemory(batch.through, &follower)
       reached(batch.through)
     } else {
@@ -202,9 +202,9 @@ extension SearchIndex {
     if batch.remainingCommits > 0 { found(.remains) }
   }
 
-  /// Has the old index advance by a batch.
+  /// Advances the old index by a batch.
   ///
-  /// - Returns: Whether it can advance further.
+  /// - Returns: Whether the old index can advance further.
   private func advanceBeside(_ follower: inout IndexFollower, by batch: IndexBatch) throws -> Bool {
     guard try !follower.file.queue.use({ db in try IndexFile.isPaused(db) }) else { return false }
     do {
@@ -219,9 +219,9 @@ extension SearchIndex {
 
   /// Gives back the pages of the former index, some at a time, and empties SQLite's log.
   ///
-  /// A commit or an order comes first; the rest is then given back as after a merge of parts.
+  /// Commits and orders take precedence; a later merge of parts gives back the remaining pages.
   private func giveBackPages(_ follower: borrowing IndexFollower) throws {
-    // The next step builds the index anew.
+    // The file or its log was removed, so the next step builds a new index.
     guard follower.file.isCurrent, !follower.file.hasLostLog else { return }
     try IndexFile.housekeeping {
       while try follower.file.queue.use({ db in try IndexFile.giveBackSomePages(db) }) {
@@ -235,11 +235,11 @@ extension SearchIndex {
 
   /// Opens the file again after many documents, and empties its log.
   ///
-  /// FTS5's table of the words of a transaction stays as large as the largest transaction made it,
-  /// and each later commit goes through all of it. Where the file cannot be opened now, the present
-  /// connection goes on.
+  /// FTS5's table of the words of a transaction never shrinks after a large transaction, and each
+  /// later commit scans all of it. If the file cannot be opened now, the present connection stays
+  /// in use.
   func reopen(_ follower: inout IndexFollower) throws {
-    // The next step builds the index anew.
+    // The file or its log was removed, so the next step builds a new index.
     guard follower.file.isCurrent, !follower.file.hasLostLog else { return }
     do {
       follower.file = try follower.file.reopened()
@@ -252,11 +252,11 @@ extension SearchIndex {
   }
 }
 
-/// When a build lets the old index advance.
+/// The rule for when a build lets the old index advance.
 private struct BuildPace {
   /// Whether the old index can advance.
   var advances: Bool
-  /// What stops the build; nil for nothing.
+  /// The flag that stops the build; nil for none.
   let interruption: Interruption?
   private let pauseMin: Duration
   private var last: ContinuousClock.Instant?
@@ -270,7 +270,7 @@ private struct BuildPace {
     pauseMin = .milliseconds(milliseconds)
   }
 
-  /// Whether the build has worked long enough since its last pause.
+  /// Returns whether the build has worked long enough since its last pause.
   func allowsPause() -> Bool {
     advances && last.map { $0.duration(to: .now) >= pauseMin } ?? true
   }
@@ -278,7 +278,7 @@ private struct BuildPace {
   mutating func resume() { last = .now }
 }
 
-/// The end of a rebuild that `endBuilds()` or `stop()` interrupted.
+/// The error of a rebuild that `endBuilds()` or `stop()` interrupted.
 struct IndexStopped: Error {}
 
 /// The error of an index that another process has changed since this process read its position.

@@ -3,7 +3,7 @@ package import Interruptions
 import PersistentHistory
 import Synchronization
 
-/// Those who wait for the index, or ask something of it.
+/// Waits for the index, and orders to the index.
 extension SearchIndex {
   /// Calls a body each time the index has advanced.
   ///
@@ -17,7 +17,7 @@ extension SearchIndex {
     }
   }
 
-  /// Ends a registration of `whenAdvanced`; a call may still be running.
+  /// Ends a registration of `whenAdvanced`; a call of its closure may still be running.
   package func endAdvances(_ number: Int) {
     state.withLock { $0.register(number, nil) }
   }
@@ -26,8 +26,8 @@ extension SearchIndex {
   ///
   /// - Parameters:
   ///   - commit: The number of the commit.
-  ///   - completion: Called on any thread, immediately if the index has already reached the commit;
-  ///     with false if the index failed or `cancelWait` was called.
+  ///   - completion: Called on any thread, with whether the index has reached the commit: false if
+  ///     the index failed, is paused or stops, or if `cancelWait` was called.
   /// - Returns: The waiter's number for `cancelWait`, or nil if the handler was already called.
   package func whenReached(
     _ commit: Int64,
@@ -64,10 +64,10 @@ extension SearchIndex {
 
   /// Returns why the index has not reached the commit that a client waits for.
   ///
-  /// The first of these reasons that is true: the index is paused, the index failed, the service is
-  /// stopping, or the index was too slow.
+  /// The reason is the first of these that applies: the index is paused, the index failed, the
+  /// service is stopping, or the index was too slow.
   ///
-  /// - Parameter commit: The commit, as part of a sentence.
+  /// - Parameter commit: The words for the commit in the error's message.
   /// - Returns: The error for the client; after a failure, the error of the index.
   package func lateness(_ commit: String) -> any Error {
     let (status, isStopping) = state.withLock { ($0.status, !$0.allowsBuilds) }
@@ -83,14 +83,14 @@ extension SearchIndex {
     return SpotlightError(.busy, "The index did not reach \(commit) in time")
   }
 
-  /// Pauses, resumes or rebuilds the index.
+  /// Queues an order to the index, which the next attempt carries out.
   ///
   /// - Parameters:
-  ///   - kind: What to do, after the orders before.
+  ///   - kind: The action, which follows the earlier orders.
   ///   - progress: Called on the index's thread while it builds a new index, with the number of
   ///     objects that it has read.
-  ///   - interruption: What ends the order before it is carried out, and a build at any time; nil
-  ///     for nothing.
+  ///   - interruption: The flag that cancels the order before it begins, and a build at any time;
+  ///     nil for none.
   ///   - completion: Called on any thread, with the status afterwards, or the error that prevented
   ///     the order.
   package func execute(

@@ -1,10 +1,10 @@
-// Spotlight: the full-text index, which follows the log, and the searches of it.
+// Spotlight: the full-text index, which follows the log and answers searches.
 //
 // Must not know: the store's tables, callers.
 //
 // What always holds:
-// 1. The index commits its position with its rows: after a crash it repeats a batch or continues,
-//    and never skips one.
+// 1. The index commits its position with its rows: after a crash, the index repeats a batch or
+//    continues, and never skips a batch.
 // 2. Each change of an object adds a new document. Searches filter out the old, dead document, so
 //    that its removal needs no former text.
 // 3. Any text is a valid query.
@@ -18,7 +18,7 @@ package import PersistentHistory
 import SQLite
 import Synchronization
 
-/// What a process uses the index of a store for.
+/// The use that a process makes of the index of a store.
 package enum IndexUse: Sendable {
   /// Many searches: the index keeps the documents in memory.
   case searches
@@ -30,8 +30,8 @@ package enum IndexUse: Sendable {
 
 /// The full-text index of one store.
 ///
-/// `IndexState`, a value, decides when the index reads the log and whom it answers. This class
-/// reports events to the value, and carries out the effects that the value returns.
+/// `IndexState`, a value, decides when the index reads the log and which callers it answers. This
+/// class reports events to the value, and carries out the effects that the value returns.
 package final class SearchIndex: LogFollower {
   package let layout: IndexLayout
   package let path: String
@@ -52,15 +52,16 @@ package final class SearchIndex: LogFollower {
   /// - Parameters:
   ///   - path: The path of `index.sqlite`.
   ///   - model: The store's model.
-  ///   - delegateVersion: A text that differs from the former one where the source now decides
-  ///     differently what is indexed; nil where the model decides alone.
-  ///   - use: What the process uses the index for.
-  ///   - leaseWaitMax: The time without an advance after which the lease is that of a process that
-  ///     has stopped, in milliseconds.
-  ///   - buildMilliseconds: The time that the build of a new index works before the old index
+  ///   - delegateVersion: A text that changes when the source decides differently which texts are
+  ///     indexed; nil if only the model decides.
+  ///   - use: The use that the process makes of the index.
+  ///   - leaseWaitMax: The time without an advance, in milliseconds, after which the lease holder
+  ///     counts as stopped.
+  ///   - buildMilliseconds: The minimum time that a build of a new index works before the old index
   ///     advances again.
   ///   - processorTime: Returns the processor time of the calling thread, in microseconds.
-  ///   - whenDamaged: Called with what is wrong when a damaged file is removed, once for each file.
+  ///   - whenDamaged: Called with a description of the damage when a damaged file is removed, once
+  ///     for each file.
   ///   - makeSource: Creates the source of documents, on the index's thread.
   package init(
     path: String,
@@ -87,13 +88,13 @@ package final class SearchIndex: LogFollower {
 
   package var status: IndexStatus { state.withLock { $0.status } }
 
-  /// What the index does at the moment, and what it has needed.
+  /// The present step of the index, and the processor time that the index has used.
   package var activity: IndexActivity { state.withLock { $0.activity } }
 
-  /// The memory of the documents that searches read, in bytes.
+  /// The size in memory of the documents that searches read, in bytes.
   package var documentBytes: Int { documents.view.bytes }
 
-  /// The part of all documents that are those of former texts and of deleted objects, from 0 to 1.
+  /// The fraction of dead documents, those of former texts and deleted objects, from 0 to 1.
   package var deadFraction: Double {
     let dead = Double(documents.deadCount)
     let all = dead + Double(documents.aliveCount)
@@ -114,8 +115,9 @@ package final class SearchIndex: LogFollower {
   /// The pause for gathering commits, which is longer after a large batch and after an empty one.
   ///
   /// A transaction of the index costs as much for one object as for fifty. When clients write many
-  /// objects at a time, fewer and larger transactions cost far less. Where the last commits have
-  /// indexed nothing, the next ones probably do not either. A search does not wait for the pause.
+  /// objects at a time, fewer and larger transactions cost far less. If the last commits have
+  /// indexed nothing, the next commits probably index nothing either. A search does not wait for
+  /// the pause.
   package var pauseMilliseconds: Int {
     let count = state.withLock { $0.lastBatchCount } ?? 1
     return count > 0 && count < Self.largeBatch ? 20 : 250
@@ -123,14 +125,14 @@ package final class SearchIndex: LogFollower {
 
   static let largeBatch = 1000
 
-  /// Whether commits have the index read the log.
+  /// Whether each commit makes the index read the log.
   package var followsCommits: Bool { use != .onDemand }
 
   package func wake(through commit: Int64) {
     if followsCommits { follow() }
   }
 
-  /// Starts an attempt to read the log up to its end, or has the present one repeated.
+  /// Starts an attempt to read the log to its end; if an attempt is running, a second one follows.
   ///
   /// Nothing starts while an attempt is scheduled, while the index waits for disk space without an
   /// order, and after `stop`.
@@ -141,7 +143,8 @@ package final class SearchIndex: LogFollower {
 
   /// Ends the build of a new index, and lets no other build begin.
   ///
-  /// Those who wait for it get an error. An index that needs no other one still follows the log.
+  /// Clients that wait for the build receive an error. An index that needs no rebuild still follows
+  /// the log.
   package func endBuilds() { handle(.endBuilds) }
 
   /// Stops following the log after the current batch, or the current portion of a rebuild.
@@ -158,7 +161,8 @@ package final class SearchIndex: LogFollower {
   /// Creates a connection for searches, for use by one thread.
   ///
   /// - Returns: The connection.
-  /// - Throws: `SpotlightError`: `busy` while a damaged file is to be removed; `SQLiteError`.
+  /// - Throws: `SpotlightError` with the code `busy` until a damaged file is removed;
+  ///   `SQLiteError`.
   package func makeSearcher() throws -> IndexSearcher {
     guard state.withLock({ $0.allowsSearches }) else { throw SpotlightError.beingBuilt }
     return try IndexSearcher(
@@ -173,10 +177,10 @@ package final class SearchIndex: LogFollower {
 
   // MARK: Events
 
-  /// Reports an event, and does what follows.
+  /// Passes an event to the state, and carries out the resulting effects.
   func handle(_ event: IndexEvent) { perform(state.withLock { $0.handle(event) }) }
 
-  /// Reports what an attempt has found.
+  /// Reports a finding of an attempt.
   func found(_ finding: IndexFinding) { handle(.found(finding)) }
 
   func perform(_ effects: [IndexEffect]) {
@@ -192,7 +196,7 @@ package final class SearchIndex: LogFollower {
         do {
           try readOthers()
         } catch {
-          // The attempt with the lease meets the same error, and reports it.
+          // The attempt that gets the lease hits the same error and reports it.
         }
       case .answer(let waiters, let hasReached):
         for waiter in waiters { waiter.completion(hasReached) }

@@ -1,39 +1,41 @@
 import CSpotlight
 import CordialValues
 
-/// The documents of a table in a few values, which a start reads many times faster than their rows.
+/// The documents of a table as a few binary values, which a start reads many times faster than
+/// rows.
 ///
-/// A part has eight bytes of a hash, the number of its documents, and of each document, by number:
-/// the difference to the number before, the entity, the difference to the object before, the
-/// lengths of the document and of its display name, and each boost, as a byte that tells whether it
-/// is there and eight bytes. Other numbers have seven bits in each byte, the lowest ones first.
+/// A part has eight bytes of a hash, the count of its documents, and the documents in the order of
+/// their numbers. A document has the difference to the previous number, the entity, the difference
+/// to the previous object, the token counts of the document and of its display name, and the
+/// boosts. A boost has a byte that says whether its value is present, and then eight bytes. Other
+/// integers have seven bits in each byte, the lowest bits first.
 package enum DocumentArchive {
-  /// The number of documents of a part.
+  /// The maximum count of documents in a part.
   private static let partMax = 1 << 16
 
-  /// The parts of documents that are added one by one.
+  /// A writer of parts, which receives documents one by one.
   package struct Writer {
     private let boostCount: Int
     private var part = Part()
 
     /// Creates a writer without documents.
     ///
-    /// - Parameter boostCount: The number of boosts that each document has in a part; a document
-    ///   without some of them has null there.
+    /// - Parameter boostCount: The count of boosts that each document has in a part; a missing
+    ///   boost is stored as null.
     package init(boostCount: Int) {
       self.boostCount = boostCount
     }
 
     /// Adds a document.
     ///
-    /// - Parameter document: The document, whose number is greater than those before.
-    /// - Returns: A part that is full, which precedes all later ones; nil otherwise.
+    /// - Parameter document: The document, whose number is greater than all earlier numbers.
+    /// - Returns: The part that this document completes; nil if the part is not full.
     package mutating func add(_ document: DocumentTable.AddedDocument) -> [UInt8]? {
       part.add(document, boostCount: boostCount)
       return part.count == partMax ? end() : nil
     }
 
-    /// Returns the documents since the last part as a part; nil where there are none.
+    /// Returns a part of the documents since the last full part; nil if there are none.
     package mutating func end() -> [UInt8]? {
       guard part.count > 0 else { return nil }
       defer { part = Part() }
@@ -41,12 +43,12 @@ package enum DocumentArchive {
     }
   }
 
-  /// Adds the documents of a part to others, which have lower numbers.
+  /// Adds the documents of a part to a view, whose documents have lower numbers.
   ///
   /// - Parameters:
   ///   - bytes: The part.
-  ///   - view: The documents before.
-  ///   - numbersEnd: The number that is greater than that of every document.
+  ///   - view: The view, with the documents of the earlier parts.
+  ///   - numbersEnd: A number that is greater than the numbers of all documents.
   ///   - boostCount: The number of values of each document that change scores.
   ///   - indexed: Whether an entity may have documents, by entity number; nil for any entity.
   /// - Returns: Whether the part is whole; otherwise some of its documents may be missing.
@@ -98,7 +100,7 @@ package enum DocumentArchive {
     return UInt64(littleEndian: word)
   }
 
-  /// Returns a hash of the bytes from a place on, which another byte changes.
+  /// Returns a hash of the bytes from an offset on, which a change of any byte changes.
   private static func hash(_ bytes: Span<UInt8>, from start: Int) -> UInt64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     var at = start
@@ -117,7 +119,7 @@ package enum DocumentArchive {
 
   // MARK: Writing
 
-  /// A part that is written.
+  /// A part that is being written.
   private struct Part {
     private(set) var count = 0
     private var content: [UInt8] = []
@@ -139,7 +141,7 @@ package enum DocumentArchive {
       (number, object) = (document.number, document.key.object)
     }
 
-    /// The whole part.
+    /// The bytes of the part, with its hash and its count of documents.
     var bytes: [UInt8] {
       var head = Part()
       head.append(UInt64(count))

@@ -1,9 +1,9 @@
 import CSpotlight
 
-/// The numbers of tokens of a document and of its display name, as the file has them.
+/// The token counts of a document and of its display name, as the file stores them.
 struct DocumentLengths {
   let document: Int64
-  /// At most 255.
+  /// The count of the display name, at most 255.
   let title: Int64
 
   init(document: Int64, title: Int64) {
@@ -15,13 +15,13 @@ struct DocumentLengths {
     self.init(document: packed >> 8, title: packed & 255)
   }
 
-  /// Both in one number, which takes less room.
+  /// Both counts in one integer, which takes less space in the file.
   var packed: Int64 { document << 8 | title }
 }
 
 /// The data of documents with successive numbers, and the values that change their scores.
 ///
-/// A chunk that two owners share is not written to: the writer copies it first.
+/// A writer copies a chunk that another owner shares, and changes only the copy.
 @safe package final class DocumentChunk: @unchecked Sendable {
   /// The number of documents of a chunk.
   package static let size = 1 << Int(SPOTLIGHT_CHUNK_BITS)
@@ -29,7 +29,7 @@ struct DocumentLengths {
   private let boostCount: Int
   /// The documents, in the order of their numbers.
   let documents: UnsafeMutablePointer<spotlight_document>
-  /// `boostCount` values for each document; NaN for missing ones.
+  /// `boostCount` values for each document; NaN stands for a missing value.
   let boosts: UnsafeMutablePointer<Double>
 
   init(boostCount: Int) {
@@ -54,18 +54,18 @@ struct DocumentLengths {
     unsafe boosts.deallocate()
   }
 
-  /// The memory of a chunk, in bytes.
+  /// The size of a chunk in memory, in bytes.
   var bytes: Int {
     Self.size * (MemoryLayout<spotlight_document>.stride + boostCount * MemoryLayout<Double>.stride)
   }
 
-  /// Returns the document at a place from 0 to `size - 1`.
+  /// Returns the document at an index of the chunk, from 0 to `size - 1`.
   func document(_ place: Int) -> spotlight_document {
     precondition(place >= 0 && place < Self.size)
     return unsafe documents[place]
   }
 
-  /// Returns the values that change the score of the document at a place; nil for missing ones.
+  /// Returns the values that change the score of a document; nil stands for a missing value.
   func boostValues(at place: Int) -> [Double?] {
     precondition(place >= 0 && place < Self.size)
     return (0..<boostCount).map { index in
@@ -74,7 +74,7 @@ struct DocumentLengths {
     }
   }
 
-  /// Sets the document at a place from 0 to `size - 1`.
+  /// Sets the document at an index of the chunk, from 0 to `size - 1`.
   func set(_ document: spotlight_document, boosts values: [Double?], at place: Int) {
     precondition(place >= 0 && place < Self.size)
     unsafe documents[place] = document

@@ -1,24 +1,24 @@
 package import CordialValues
 import SQLite
 
-/// The words of a document with their places, in a number: documents with other words have another
-/// one, except by a chance of one in 2^64.
+/// A hash of a document's words and their offsets; two different documents have the same digest
+/// with a probability of 2^-64.
 package struct DocumentDigest: Sendable, Equatable {
-  /// The number of words; several at one place count once.
+  /// The count of words; several words at one offset count once.
   fileprivate(set) var length: Int64
   private var sum: UInt64 = 0
 
-  /// Creates the digest of a document whose words are added.
+  /// Creates the digest of a document whose words are added later.
   init(length: Int64) {
     self.length = length
   }
 
-  /// Adds one word at one place; the order of the additions does not matter.
+  /// Adds one word at one offset; the order of the additions does not matter.
   ///
   /// - Parameters:
   ///   - word: The hash of the word.
-  ///   - column: The number of the column.
-  ///   - offset: The place in the column.
+  ///   - column: The index of the column.
+  ///   - offset: The offset of the word in the column.
   mutating func add(_ word: UInt64, column: Int, offset: Int64) {
     sum &+= Self.mixed(Self.mixed(word ^ UInt64(column)) ^ UInt64(bitPattern: offset))
   }
@@ -32,17 +32,17 @@ package struct DocumentDigest: Sendable, Equatable {
   /// Adds the domain.
   mutating func add(domain: String?) {
     guard let domain else { return }
-    // A domain is not the text of boosts, whatever it says.
+    // The complement distinguishes a domain from boosts with the same text.
     sum &+= Self.mixed(~Self.hash(domain))
   }
 
-  /// Adds the number of tokens of the display name.
+  /// Adds the token count of the display name.
   mutating func add(titleLength: Int64) {
-    // The length alone is the hash of no text.
+    // The constant distinguishes the length from the hash of a text.
     sum &+= Self.mixed(Self.mixed(0x7469_746C_65) ^ UInt64(bitPattern: titleLength))
   }
 
-  /// Makes the digest one that no text has.
+  /// Makes the digest differ from that of every text.
   mutating func spoil() { length = -1 }
 
   /// Returns the hash of a word.
@@ -59,11 +59,11 @@ package struct DocumentDigest: Sendable, Equatable {
 }
 
 extension IndexLayout {
-  /// Returns the digest that the document of an object has to have.
+  /// Returns the digest that the document of an object must have.
   ///
   /// - Parameters:
   ///   - entity: The number of the object's entity.
-  ///   - content: What the index has to have of the object.
+  ///   - content: The content that the index must have for the object.
   /// - Returns: The digest.
   package func digest(of entity: Int, _ content: DocumentContent) -> DocumentDigest {
     var digest = DocumentDigest(length: 0)
@@ -74,7 +74,7 @@ extension IndexLayout {
     for (field, text) in zip(fields[entity] ?? [], content.texts) {
       guard let text else { continue }
       var offset: Int64 = -1
-      // FTS5 keeps a word once at each place.
+      // FTS5 stores a word only once at each offset.
       var words: Set<String> = []
       for token in Tokens.split(text) {
         if !token.isColocated {
@@ -96,12 +96,13 @@ extension IndexSnapshot {
   /// A dictionary fills at most three quarters of its slots, whose number is a power of 2.
   private static let portionMax = 3 << 18
 
-  /// Reads every word of every document, in portions: each portion reads the whole index.
+  /// Reads every word of every document in portions, each of which reads the whole index.
   ///
   /// - Parameters:
   ///   - portionMax: The number of documents in memory at the same time; nil for the default.
-  ///   - check: Called from time to time; an error of it ends the reading.
-  ///   - body: Called with some documents, by object, in the order of their numbers.
+  ///   - check: Called from time to time; an error that it throws ends the reading.
+  ///   - body: Called with the objects and digests of some documents, in the order of their
+  ///     numbers.
   /// - Throws: `SQLiteError`; `SpotlightError` for a damaged index; the errors of `check` and of
   ///   `body`.
   package func eachDigest(
@@ -170,7 +171,7 @@ extension IndexSnapshot {
     if !portion.isEmpty { try body(portion) }
   }
 
-  /// Reads every word of some documents, by their numbers.
+  /// Returns the digests of some documents, by document number.
   private func digests(
     from first: Int64,
     _ limit: Int,
@@ -198,7 +199,7 @@ extension IndexSnapshot {
       digest.add(boosts: BoostValues.values(documents.optionalText(4)))
       digest.add(domain: documents.optionalText(5))
       last = documents.integer(0)
-      // Searches read the documents in memory.
+      // Searches read the documents in memory, which must agree with the rows.
       if !view.has(last, key, lengths) { digest.spoil() }
       digests[last] = digest
     }
@@ -211,16 +212,16 @@ extension IndexSnapshot {
     return digests
   }
 
-  /// Passes the words of some documents, dead ones too, to a body, and looks each word up as a
-  /// search does.
+  /// Passes the words of some documents to a body, including dead documents, and looks up each word
+  /// as a search does.
   ///
   /// - Parameters:
-  ///   - first: The number from which documents are read.
+  ///   - first: The number of the first document.
   ///   - last: The number of the last document.
   ///   - check: Called before each word.
-  ///   - body: Called for each word at each place.
-  ///   - misread: Called with each document with a word by which no search finds it, and with each
-  ///     one that a search finds by a word that it does not have.
+  ///   - body: Called for each word at each offset.
+  ///   - misread: Called with each document that a search for one of its words misses, and with
+  ///     each document that a search finds by a word that the document lacks.
   /// - Throws: `SQLiteError`.
   private func readWords(
     from first: Int64,
@@ -245,14 +246,14 @@ extension IndexSnapshot {
       "SELECT rowid FROM text WHERE text MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid"
     )
     let listed = try PreparedStatement(db, "SELECT 1 FROM word WHERE text = ?")
-    // The words come in their order, each with all its documents in theirs.
+    // The rows come in the order of words, and for each word in the order of document numbers.
     var known: String?
     var hash = DocumentDigest.hash("")
     var documents: [Int64] = []
     func endWord() throws {
       try check()
       guard let word = known else { return }
-      // A search with typing mistakes finds listed words only.
+      // A search with typing mistakes finds only listed words.
       let isKnown = try !Tokens.isCollected(word) || isListed(word, listed)
       if isKnown, Tokens.isToken(word) {
         try compare(documents, first, last, word, search, misread: misread)

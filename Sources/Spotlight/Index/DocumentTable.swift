@@ -8,14 +8,14 @@ import Synchronization
 /// A commit to the index file and its update of this table are one step for every search: both
 /// happen inside `locked`, and a search begins its read transaction inside `locked` too.
 ///
-/// A table for a process that only writes counts its documents and keeps none. A search there reads
-/// them from the file.
+/// In a process with few searches, the table only counts the documents, and each search reads them
+/// from the file.
 package final class DocumentTable: Sendable {
   /// A document that was added.
   package struct AddedDocument {
     package let number: Int64
     package let key: ObjectKey
-    /// The number of tokens of the document, and of its display name.
+    /// The token counts of the document and of its display name.
     package let length: Int64
     package let titleLength: Int64
     package let boosts: [Double?]
@@ -37,29 +37,29 @@ package final class DocumentTable: Sendable {
 
   /// The documents of one commit of the index, as a search sees them.
   ///
-  /// A copy shares the chunks of the original. The one that is written to first copies the chunks
-  /// that it changes: a batch of new documents copies the last one at most, and a removal none.
+  /// A view copies a chunk that another view shares before it writes to the chunk: a batch of new
+  /// documents copies at most the last chunk, and a removal copies none.
   package struct View: Sendable {
-    /// The position of that commit; nil before the first.
+    /// The position of the commit; nil before the first build.
     var position: IndexPosition?
-    /// The position up to which later commits index nothing; nil where it is that of `position`.
+    /// The position up to which later commits index nothing; nil if no commits follow `position`.
     var followed: StoreToken?
-    /// Whether the documents are kept, and not only counted.
+    /// Whether the documents are kept in memory rather than only counted.
     let isKept: Bool
     private var chunks: [DocumentChunk] = []
-    /// The chunk of all numbers without a document, which numbers far apart share.
+    /// The empty chunk, which all ranges of numbers without a document share.
     private let empty: DocumentChunk
     /// One more than the greatest number of a document.
     private(set) var numbersEnd = 0
-    /// A bit for each document number: whether the document is live.
+    /// A bit for each document number, which says whether the document is live.
     ///
-    /// The data of a dead one remain.
-    /// Counting reads a bit for each entry of the index, and the caches have room for these.
+    /// The data of a dead document remain. Counting reads a bit for each entry of the index, and
+    /// the bits fit into the processor's caches.
     private var alive: [UInt64] = []
     /// The number of values of each document that change scores.
     package let boostCount: Int
     package private(set) var aliveCount: Int64 = 0
-    /// The number of tokens of the live documents; of no use where documents are only counted.
+    /// The token count of the live documents; meaningless if documents are only counted.
     package private(set) var aliveTokens: Int64 = 0
   }
 
@@ -70,7 +70,7 @@ package final class DocumentTable: Sendable {
   ///
   /// - Parameters:
   ///   - boostCount: The number of values of each document that change scores.
-  ///   - isKept: Whether documents are kept, and not only counted.
+  ///   - isKept: Whether the documents are kept in memory rather than only counted.
   package init(boostCount: Int, isKept: Bool = true) {
     state = Mutex(View(boostCount: boostCount, isKept: isKept))
   }
@@ -83,7 +83,7 @@ package final class DocumentTable: Sendable {
   /// The current documents.
   package var view: View { state.withLock { $0 } }
 
-  /// Whether the documents are kept, and not only counted.
+  /// Whether the documents are kept in memory rather than only counted.
   var isKept: Bool { state.withLock { $0.isKept } }
 
   /// Applies a batch: the documents that it added and those that it removed.
@@ -108,7 +108,7 @@ package final class DocumentTable: Sendable {
 
   var aliveCount: Int64 { state.withLock { $0.aliveCount } }
 
-  /// The number of document numbers without a live document; numbers begin with 1.
+  /// The count of document numbers, from 1, without a live document.
   var deadCount: Int64 {
     state.withLock { view in Int64(max(view.numbersEnd - 1, 0)) - view.aliveCount }
   }
@@ -124,12 +124,13 @@ extension DocumentTable.View {
 
   /// Adds a document that the file has.
   ///
-  /// C code uses its number as an index, and the memory of a table depends on the greatest number.
-  /// Documents that are only counted come by number.
+  /// The method checks the number, because C code uses it as an index, and the memory of a table
+  /// depends on the greatest number. Documents that are only counted must come in the order of
+  /// their numbers.
   ///
   /// - Parameters:
   ///   - document: The document; `IndexLayout.key` has checked its object.
-  ///   - numbersEnd: The number that is greater than that of every document.
+  ///   - numbersEnd: A number that is greater than the numbers of all documents.
   /// - Throws: `SQLiteError` with the code `corrupt` for a document that no writer has written.
   mutating func add(_ document: DocumentTable.AddedDocument, below numbersEnd: Int64) throws {
     guard document.number > 0, document.number < numbersEnd, !mayHave(document.number),
@@ -140,12 +141,12 @@ extension DocumentTable.View {
     add(document)
   }
 
-  /// Returns whether a document has the number, as far as this is known.
+  /// Returns whether a document may already have the number.
   private func mayHave(_ number: Int64) -> Bool {
     isKept ? key(number) != nil : number < numbersEnd
   }
 
-  /// Makes room for a chunk that no other view shares.
+  /// Ensures that a chunk exists and that no other view shares it.
   private mutating func prepareChunk(_ index: Int) {
     let missing = index + 1 - chunks.count
     if missing > 0 { chunks.append(contentsOf: repeatElement(empty, count: missing)) }
@@ -172,7 +173,7 @@ extension DocumentTable.View {
     alive[number / 64] |= 1 << UInt64(number % 64)
   }
 
-  /// Sets the number of documents where they are only counted.
+  /// Sets the count of documents of a view that only counts them.
   ///
   /// - Parameters:
   ///   - count: The number of documents of the file.
@@ -181,10 +182,10 @@ extension DocumentTable.View {
     (aliveCount, numbersEnd) = (count, Int(end))
   }
 
-  /// Adds the documents of an archive, whose numbers are greater than those of all others.
+  /// Adds the documents of an archive, whose numbers are greater than all numbers of the view.
   ///
   /// - Parameter archive: The archive, at its first document.
-  /// - Returns: Whether all were read; otherwise some may be missing.
+  /// - Returns: Whether all documents were read; otherwise some may be missing.
   mutating func add(_ archive: inout spotlight_archive) -> Bool {
     let (count, tokens) = unsafe (archive.left, archive.tokens)
     guard unsafe count > 0 && spotlight_archive_next(&archive) else { return count == 0 }
@@ -212,10 +213,10 @@ extension DocumentTable.View {
     return isWhole
   }
 
-  /// The memory of the documents, in bytes.
+  /// The size of the documents in memory, in bytes.
   var bytes: Int { chunks.count * empty.bytes + alive.count * MemoryLayout<UInt64>.size }
 
-  /// Calls a body with each live document, by number.
+  /// Calls a body with each live document, in the order of document numbers.
   package func eachDocument(_ body: (DocumentTable.AddedDocument) throws -> Void) rethrows {
     for number in 0..<Int64(numbersEnd) {
       guard let document = document(number) else { continue }
@@ -250,7 +251,7 @@ extension DocumentTable.View {
     }
   }
 
-  /// Returns the data of a live document, or nil for another number.
+  /// Returns the data of a live document, or nil if no live document has the number.
   private func document(_ number: Int64) -> spotlight_document? {
     guard isKept, number >= 0, number < numbersEnd,
       alive[Int(number) / 64] >> UInt64(number % 64) & 1 == 1
@@ -258,12 +259,12 @@ extension DocumentTable.View {
     return chunks[Int(number) / DocumentChunk.size].document(Int(number) % DocumentChunk.size)
   }
 
-  /// Returns the object of a live document, or nil for another number.
+  /// Returns the object of a live document, or nil if no live document has the number.
   package func key(_ number: Int64) -> ObjectKey? {
     document(number).map { ObjectKey(entity: Int($0.entity), object: $0.object) }
   }
 
-  /// Returns whether a number is that of a live document of an object, with these lengths.
+  /// Returns whether a live document of an object has a number and these lengths.
   func has(_ number: Int64, _ key: ObjectKey, _ lengths: DocumentLengths) -> Bool {
     guard let document = document(number) else { return false }
     return ObjectKey(entity: Int(document.entity), object: document.object) == key
@@ -279,7 +280,8 @@ extension DocumentTable.View {
 
   /// Runs a body with a search that borrows the documents.
   ///
-  /// - Parameter body: Receives a search with the table's part; it fills in the rest and runs it.
+  /// - Parameter body: Receives a search with the table's fields, sets the other fields, and runs
+  ///   the search.
   /// - Returns: The result of the body.
   package func withSearch<Result>(
     _ body: (inout spotlight_search) throws -> Result
@@ -297,7 +299,7 @@ extension DocumentTable.View {
         return try unsafe boosts.withUnsafeBufferPointer { boosts in
           unsafe search.boostValues = boosts.baseAddress
           unsafe search.boostCount = Int32(boostCount)
-          // The view keeps the chunks alive, to whose memory the lists of addresses refer.
+          // The lists hold addresses in the chunks, so the chunks must outlive the body.
           return try withExtendedLifetime(chunks) { try unsafe body(&search) }
         }
       }

@@ -2,33 +2,33 @@ import CordialValues
 import PersistentHistory
 import SQLite
 
-/// A new index that is built beside the one that answers, in tables of its own.
+/// A new index that is built in its own tables, while the old index answers.
 ///
-/// Its stages are `addObjects`, `follow`, `merge` and `swap`, all in one transaction, or in several
-/// between which the old index advances.
+/// The stages are `addObjects`, `follow`, `merge` and `swap`. They run in one transaction, or in
+/// several transactions between which the old index advances.
 struct IndexBuild {
-  /// The file, which writes to the tables of the new index.
+  /// The index file, opened to write the tables of the new index.
   let file: IndexFile
   private let source: any DocumentSource
-  /// The domains whose objects the new index has again, and those whose objects it leaves out.
+  /// The domains whose objects the new index restores, and those whose objects it leaves out.
   private let restoredDomains: [String]
   private let deletedDomains: Set<String>
-  /// Tells the tables from those of another process, which may have removed them.
+  /// The mark of the build's tables, which shows whether another process has replaced them.
   private let mark: String?
   private var view: DocumentTable.View
-  /// The commit of which all objects were read.
+  /// The commit as of which the build read all objects; nil before `addObjects`.
   private var built: StoreToken?
-  /// The position of the new index; nil before it has one.
+  /// The position of the new index; nil before `addObjects`.
   private(set) var position: IndexPosition?
 
   /// Creates the tables of a new index.
   ///
   /// - Parameters:
-  ///   - path: The path of the file, whose tables have the layout.
+  ///   - path: The path of the file, whose tables must have this layout.
   ///   - layout: The columns of the index.
-  ///   - isKept: Whether the documents are kept, and not only counted.
-  ///   - domains: The domains whose objects the new index has again.
-  ///   - source: The source of documents, which nothing else uses.
+  ///   - isKept: Whether the documents are kept in memory rather than only counted.
+  ///   - domains: The domains whose objects the new index includes again.
+  ///   - source: The source of documents, which only this build uses.
   /// - Throws: `SQLiteError`; `IndexMoved` for a file with tables of another layout.
   init(
     path: String,
@@ -47,7 +47,7 @@ struct IndexBuild {
 
   /// Begins a transaction.
   ///
-  /// - Throws: `IndexMoved` where another process has removed the tables; `SQLiteError`.
+  /// - Throws: `IndexMoved` if another process has removed the tables; `SQLiteError`.
   func begin(_ db: SQLiteConnection) throws {
     try db.begin(.immediate)
     guard let mark, try IndexTables.mark(db) == mark else { throw IndexMoved() }
@@ -55,7 +55,7 @@ struct IndexBuild {
 
   /// Writes the words and commits the transaction, runs a body, and begins another transaction.
   ///
-  /// - Throws: As `begin`; the errors of the body.
+  /// - Throws: The errors of `begin` and of the body.
   func interrupt(_ db: SQLiteConnection, _ body: () throws -> Void) throws {
     _ = try file.writeWords()
     try db.commit()
@@ -67,15 +67,15 @@ struct IndexBuild {
   ///
   /// - Parameters:
   ///   - db: The connection of the file.
-  ///   - after: Called after each object, with the build and the number of objects so far; it may
-  ///     interrupt the build.
+  ///   - after: Called after each object, with the build and the count of objects so far; the
+  ///     closure may interrupt the build.
   /// - Returns: The number of objects.
   /// - Throws: `SQLiteError`; the errors of the source and of the body.
   mutating func addObjects(
     _ db: SQLiteConnection,
     after: (IndexBuild, Int) throws -> Void
   ) throws -> Int {
-    // Without documents, of which the next one would copy a chunk.
+    // This copy has no documents: if it shared a chunk, the next document would copy the chunk.
     let build = self
     var count = 0
     let token = try source.eachObject { portion in
@@ -96,7 +96,7 @@ struct IndexBuild {
   /// Applies a batch of the log.
   ///
   /// - Parameter db: The connection of the file, in a transaction.
-  /// - Throws: `IndexMoved` where the log no longer has the commits, or hides some of them;
+  /// - Throws: `IndexMoved` if the log no longer has the commits, or hides some of them;
   ///   `SQLiteError`; the errors of the source.
   mutating func follow(_ db: SQLiteConnection) throws {
     guard var position, let batch = try source.batch(after: position.token),
@@ -108,10 +108,10 @@ struct IndexBuild {
     self.position = position
   }
 
-  /// Puts the new index in the place of the old one, in the present transaction.
+  /// Replaces the old index with the new one, in the present transaction.
   ///
-  /// - Returns: The documents of the new index.
-  /// - Throws: `IndexMoved` where another process has deleted domains; `SQLiteError`.
+  /// - Returns: The documents and the position of the new index.
+  /// - Throws: `IndexMoved` if another process has deleted domains; `SQLiteError`.
   func swap(_ db: SQLiteConnection) throws -> (view: DocumentTable.View, position: IndexPosition) {
     guard var position, let built,
       try IndexFile.deletedDomains(db).subtracting(restoredDomains) == deletedDomains
@@ -132,7 +132,7 @@ struct IndexBuild {
 }
 
 extension IndexBuild {
-  /// Removes the tables, unless they are those of another build by now, and gives back their pages.
+  /// Removes the build's tables, unless another build has replaced them, and gives back free pages.
   ///
   /// - Parameter db: The connection of the file, without a transaction.
   /// - Throws: `SQLiteError`.
@@ -149,9 +149,9 @@ extension IndexFile {
   /// - Parameters:
   ///   - batch: The changes after the position.
   ///   - domains: The domains whose objects the index leaves out.
-  ///   - position: The position of the tables, which becomes that of the batch's end.
-  /// - Returns: The documents that were added, and the numbers of those that were removed.
-  /// - Throws: `SQLiteError`, with the code `constraint` where the tables have a document that the
+  ///   - position: The position of the tables, which moves to the end of the batch.
+  /// - Returns: The added documents, and the numbers of the removed documents.
+  /// - Throws: `SQLiteError`, with the code `constraint` if the tables have a document that the
   ///   batch reports as new.
   func apply(
     _ batch: IndexBatch,

@@ -1,15 +1,16 @@
 import SQLite
 
-/// The documents of a position as a few values, for the next start.
+/// The archive: the documents of a position in a few values, which the next start reads.
 extension IndexFile {
-  /// The number of documents from which reading their rows takes long.
+  /// The count of documents from which an archive is written, because reading their rows is slow.
   private static let archivedMin: Int64 = 1000
 
-  /// Writes documents for the next start, unless the file has them, or those of another position.
+  /// Writes the documents for the next start, unless the file has them or is at another position.
   ///
-  /// Another process is not waited for; the next start then reads the rows.
+  /// The method does not wait for another process; the next start then reads the rows.
   ///
-  /// - Parameter view: The documents of a position. Where they are only counted, the file has them.
+  /// - Parameter view: The documents of a position; if the view only counts them, the rows of the
+  ///   file are archived.
   /// - Throws: `SQLiteError` for a damaged file.
   func archive(_ view: DocumentTable.View) throws {
     guard view.aliveCount >= Self.archivedMin, let position = view.position else { return }
@@ -51,7 +52,7 @@ extension IndexFile {
 
   /// Returns the documents of a position that an earlier stop has written.
   ///
-  /// - Returns: The documents; nil where the file has none of the position, or damaged ones.
+  /// - Returns: The documents; nil if the file has no archive of the position, or a damaged one.
   /// - Throws: `SQLiteError`.
   static func archived(
     _ position: IndexPosition,
@@ -78,7 +79,7 @@ extension IndexFile {
     return name == archiveName(position, view) ? view : nil
   }
 
-  /// Returns the position and the numbers of documents and of their tokens.
+  /// Returns the name of an archive: its position, count of documents and count of tokens.
   private static func archiveName(
     _ position: IndexPosition,
     _ view: DocumentTable.View

@@ -7,8 +7,8 @@ extension IndexFile {
   ///
   /// - Parameters:
   ///   - position: The position that the file has.
-  ///   - view: The documents in memory, where those are kept. Another process may have written to
-  ///     the file since.
+  ///   - view: The documents in memory, if they are kept; another process may have written to the
+  ///     file since.
   ///   - db: The connection of the file.
   ///   - layout: The columns of the index.
   /// - Returns: The documents.
@@ -26,7 +26,7 @@ extension IndexFile {
     return seen
   }
 
-  /// Returns all documents, which are those of a position, or only their number.
+  /// Returns all documents of a position, or only their count.
   static func documents(
     _ position: IndexPosition?,
     _ db: SQLiteConnection,
@@ -34,7 +34,7 @@ extension IndexFile {
     isKept: Bool = true
   ) throws -> DocumentTable.View {
     var view = DocumentTable.View(boostCount: layout.boostCount, isKept: isKept)
-    // Only a build has documents.
+    // Without a position, the index was never built and has no documents.
     guard let position else { return view }
     try check(position, db)
     view.position = position
@@ -52,8 +52,9 @@ extension IndexFile {
   /// - Parameters:
   ///   - db: The connection of the file.
   ///   - layout: The columns of the index.
-  ///   - isOrdered: Whether the documents come by number, for which SQLite sorts their rows.
-  ///   - body: Receives a document, whose object is one of the layout's.
+  ///   - isOrdered: Whether the documents come in the order of their numbers, for which SQLite
+  ///     sorts the rows.
+  ///   - body: Receives a document, whose entity is indexed by the layout.
   /// - Throws: `SQLiteError`; the errors of the body.
   static func eachDocument(
     _ db: SQLiteConnection,
@@ -87,9 +88,10 @@ extension IndexFile {
     }
   }
 
-  /// Checks that the documents of a position are no more than the file can have.
+  /// Checks that the file is large enough for the documents that its position claims.
   ///
-  /// Memory depends on the greatest number: a bit for each one, and a chunk for each 4,096 of them.
+  /// The memory depends on the greatest number: a bit for each number, and a chunk for each 4,096
+  /// numbers.
   private static func check(_ position: IndexPosition, _ db: SQLiteConnection) throws {
     let pages = try db.integer("PRAGMA page_count") ?? 0
     let bytes = try pages * (db.integer("PRAGMA page_size") ?? 0)
@@ -98,8 +100,9 @@ extension IndexFile {
     }
   }
 
-  /// The number of documents without a byte in the file; every live one has more than one byte.
+  /// The maximum count of dead documents, which may take no byte in the file.
   ///
-  /// An index is rebuilt long before it has so many dead documents.
+  /// Every live document takes more than one byte. An index is rebuilt long before it has so many
+  /// dead documents.
   private static let deadNumbersMax: Int64 = 1 << 24
 }

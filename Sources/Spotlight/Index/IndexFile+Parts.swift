@@ -2,33 +2,35 @@ import SQLite
 
 /// The parts in which FTS5 keeps the words of documents.
 extension IndexFile {
-  /// Merges some of the parts of a new index, until it has one.
+  /// Merges some parts of a new index; repeated calls merge all parts into one.
   ///
   /// - Parameters:
-  ///   - isFirst: Whether no call has begun to merge all of them.
+  ///   - isFirst: Whether this is the first call, which begins the merge of all parts.
   ///   - db: The connection, in a transaction.
-  /// - Returns: Whether more is to be merged.
+  /// - Returns: Whether parts remain to be merged.
   /// - Throws: `SQLiteError`.
   func mergeTowardsOne(isFirst: Bool, _ db: SQLiteConnection) throws -> Bool {
     try mergeSome(isFirst ? -Self.mergedPages : Self.mergedPages, db)
   }
 
-  /// Merges parts until some pages are written; a negative number begins to merge all of them.
+  /// Merges parts until this count of pages is written; a negative count begins a merge of all
+  /// parts.
   ///
-  /// - Returns: Whether something was merged.
+  /// - Returns: Whether any parts were merged.
   private func mergeSome(_ pages: Int, _ db: SQLiteConnection) throws -> Bool {
     let text = tables.name("text")
     let before = db.totalChanges
     try db.execute("INSERT INTO \(text)(\(text), rank) VALUES ('merge', \(pages))")
-    // FTS5 changes one row where it merges nothing.
+    // FTS5 changes only one row if it merges nothing.
     return db.totalChanges - before >= 2
   }
 
   /// Raises all parts until the greatest is on a high level.
   ///
-  /// FTS5 merges up to 16 parts of one level into one of the next level. A whole index on a low
-  /// level would be written again among the next few hundred small parts, in the commit of one
-  /// document, whose searches would wait for it.
+  /// FTS5 merges up to 16 parts of one level into one part of the next level. If a whole index were
+  /// on a low level, FTS5 would soon merge it with a few hundred small parts. The commit of a
+  /// single document would then write the whole index again, and searches would wait for this
+  /// commit.
   func raiseParts(_ db: SQLiteConnection) throws {
     let data = tables.name("text") + "_data"
     let record = "SELECT hex(block) FROM \(data) WHERE id = \(Self.structureRecord)"
@@ -38,17 +40,16 @@ extension IndexFile {
       (byte < 16 ? "0" : "") + String(byte, radix: 16)
     }.joined()
     try db.execute("UPDATE \(data) SET block = X'\(hex)' WHERE id = \(Self.structureRecord)")
-    // FTS5 reads the record again after a rollback alone.
+    // FTS5 reads the record again only after a rollback.
     try db.execute("SAVEPOINT raised; ROLLBACK TO raised; RELEASE raised")
   }
 
-  /// Merges some of the parts that batches have written, or gives back some of the pages that
-  /// merges have left.
+  /// Merges some parts that batches have written, or gives back some pages that merges have freed.
   ///
-  /// FTS5 merges four parts of one level into one of the next level. At the end, the parts of an
-  /// index with few levels are raised.
+  /// FTS5 merges four parts of one level into one part of the next level. After the last merge, the
+  /// method raises the parts of an index with few levels.
   ///
-  /// - Returns: What may be left.
+  /// - Returns: The state of the remaining work.
   /// - Throws: `SQLiteError` for a damaged file.
   func mergeSomeParts() throws -> IndexRemainder {
     var remainder = IndexRemainder.unknown
@@ -66,18 +67,18 @@ extension IndexFile {
     return remainder
   }
 
-  /// Gives back some pages without content.
+  /// Gives back some free pages.
   ///
-  /// - Returns: Whether more are left that can be given back.
+  /// - Returns: Whether free pages remain that can be given back.
   static func giveBackSomePages(_ db: SQLiteConnection) throws -> Bool {
     let before = try db.integer("PRAGMA freelist_count") ?? 0
     try db.execute("PRAGMA incremental_vacuum(\(mergedPages))")
-    // A file of a former format may not give back pages.
+    // A file of a former format may be unable to give back pages.
     let after = try db.integer("PRAGMA freelist_count") ?? 0
     return after > 0 && after < before
   }
 
-  /// Whether a search would look for each word in many parts.
+  /// Returns whether the index has many parts, in each of which a search looks up each word.
   static func hasManyParts(_ db: SQLiteConnection) throws -> Bool {
     let parts = "SELECT count(*) FROM (SELECT DISTINCT segid FROM text_idx)"
     return try db.integer(parts) ?? 0 >= manyParts
@@ -88,16 +89,17 @@ extension IndexFile {
   /// The number of pages that are merged or given back at once, for about 20 ms.
   private static let mergedPages = 500
 
-  /// The number of the record with the levels and their parts.
+  /// The identifier of the record that lists the levels and their parts.
   private static let structureRecord = 10
-  /// The number of levels that let thousands of commits pass before the whole is merged again.
+  /// The count of levels with which thousands of commits pass before the whole index is merged
+  /// again.
   private static let levelsMin: UInt8 = 4
 
-  /// Returns the record with empty levels below the others.
+  /// Returns the record with empty levels inserted below the existing levels.
   ///
-  /// - Parameter record: Four bytes; the numbers of levels, of parts and of written pages, as
+  /// - Parameter record: Four bytes; the counts of levels, of parts and of written pages, as
   ///   varints; and for each level two numbers and its parts.
-  /// - Returns: The new record; nil for one with as many levels, and for one of another form.
+  /// - Returns: The new record; nil if the record has enough levels or another form.
   private static func raised(_ record: [UInt8]) -> [UInt8]? {
     guard record.count > 7, record[4] > 0, record[4] < levelsMin else { return nil }
     var at = 5
@@ -116,9 +118,9 @@ extension IndexFile {
   }
 }
 
-/// What is left of the work on parts and on pages without content.
+/// The state of the remaining work on parts and free pages.
 package enum IndexRemainder: Sendable {
   case none, some
-  /// The work failed, and is done another time.
+  /// The work failed, and a later attempt repeats it.
   case unknown
 }

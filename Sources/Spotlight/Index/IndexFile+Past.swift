@@ -3,7 +3,7 @@ import SQLite
 
 /// The documents of past commits.
 extension IndexFile {
-  /// Records the commit of which a new index is built, until it answers.
+  /// Records the commit as of which a new index is built, until the new index answers.
   static func setNextBuilt(_ token: StoreToken, _ db: SQLiteConnection) throws {
     try db.execute(
       "INSERT OR REPLACE INTO state VALUES ('\(IndexTables.next.name("built"))', ?)",
@@ -11,7 +11,7 @@ extension IndexFile {
     )
   }
 
-  /// Records the commit of which the index was built, with the words of this tokenizer and ICU.
+  /// Records the commit as of which the index was built, and the versions of tokenizer and ICU.
   static func setBuilt(_ token: StoreToken, _ db: SQLiteConnection) throws {
     let statement = try PreparedStatement(
       db,
@@ -22,7 +22,7 @@ extension IndexFile {
     try statement.run()
   }
 
-  /// Whether another tokenizer or ICU has built the index.
+  /// Returns whether another tokenizer or ICU version built the index.
   static func isOutdated(_ db: SQLiteConnection) throws -> Bool {
     let words = try db.text("SELECT value FROM state WHERE name = 'words'")
     return words.map { $0 != WordsVersion.text } ?? false
@@ -45,13 +45,13 @@ extension IndexFile {
     try db.integer("SELECT CAST(value AS INTEGER) FROM state WHERE name = 'after'") ?? 0
   }
 
-  /// Forgets the documents of the commits before one.
+  /// Deletes the documents of the past, so that a commit becomes the oldest that can be searched.
   static func forgetPast(until token: StoreToken, _ db: SQLiteConnection) throws {
     try db.execute("DELETE FROM former; DELETE FROM unknown")
     try setOldest(token, db)
   }
 
-  /// Returns the oldest commit as of which the index can be searched; nil before the first one.
+  /// Returns the oldest commit as of which the index can be searched; nil before the first build.
   static func oldest(_ db: SQLiteConnection) throws -> StoreToken? {
     try db.text("SELECT value FROM state WHERE name = 'oldest'").flatMap { StoreToken($0) }
   }
@@ -65,7 +65,7 @@ extension IndexFile {
   ///   - layout: The columns of the index.
   ///   - db: A connection in the read transaction of the view.
   /// - Returns: The documents, and the objects whose texts at that commit the index does not have;
-  ///   the object `everyObject` stands for all of its entity.
+  ///   the object number `everyObject` stands for all objects of an entity.
   /// - Throws: `SQLiteError`.
   /// - Complexity: A copy of the view; linear in the documents that were added or removed later.
   static func past(
@@ -78,8 +78,8 @@ extension IndexFile {
     let numbersEnd = view.position?.next ?? 1
     var view = view
     var unknown: Set<ObjectKey> = []
-    // Later documents have greater numbers, and were inserted and read at the same commit or later.
-    // Those of the build are older than all others.
+    // Documents with greater numbers were inserted and read at the same commit or later. Documents
+    // of the build, which have no row here, are older than all others.
     let documents = try PreparedStatement(
       db,
       "SELECT number, inserted, read FROM later ORDER BY number DESC"

@@ -9,7 +9,7 @@ import SQLite
 final class IndexFile {
   let queue: SQLiteQueue
   let layout: IndexLayout
-  /// The tables that are written to.
+  /// The tables that this instance writes to.
   let tables: IndexTables
   private let insertText: PreparedStatement
   private let insertDocument: PreparedStatement
@@ -22,9 +22,9 @@ final class IndexFile {
   private let insertWord: PreparedStatement
   private let insertFormer: PreparedStatement
   private let insertUnknown: PreparedStatement
-  /// The words of the documents that were inserted.
+  /// The collection of words from the documents that were inserted.
   private let words: WordCollection
-  /// Those of them that are not yet in the file, and those of the transaction that are.
+  /// The words that are not yet in the file, and the words that the transaction has written.
   private var newWords: [String] = []
   private var writtenWords: [String] = []
   private let path: String
@@ -37,10 +37,10 @@ final class IndexFile {
   /// - Parameters:
   ///   - path: The path of the file.
   ///   - layout: The columns of the index.
-  ///   - isPrepared: Whether other tables are an error instead.
+  ///   - isPrepared: Whether tables of another layout or model are an error instead.
   ///   - tables: The tables to write to; those of a new index are created.
-  ///   - words: Where the words of documents are collected.
-  /// - Throws: `SQLiteError`; `IndexMoved` for other tables.
+  ///   - words: The collection that receives the words of documents.
+  /// - Throws: `SQLiteError`; `IndexMoved` for tables of another layout or model.
   init(
     path: String,
     layout: IndexLayout,
@@ -61,7 +61,7 @@ final class IndexFile {
       setPosition, insertWord, insertFormer, insertUnknown
     ) =
       try tables.checking(queue) { db in
-        // An index that another process writes to is read without waiting for it.
+        // Reading an index does not wait for another process that writes to the index.
         try tables.prepare(layout, isPrepared: isPrepared, db)
         let (text, document) = (tables.name("text"), tables.name("document"))
         let marks = Array(repeating: ", ?", count: layout.columns.count).joined()
@@ -101,20 +101,20 @@ final class IndexFile {
     files = OpenedFiles(path)
   }
 
-  /// Has every word of later documents written again, after the tables have changed.
+  /// Makes the writer store every word of later documents again, because the tables were replaced.
   func forgetWords() { words.forget() }
 
-  /// Returns another connection to the file, in place of this one.
+  /// Returns a new connection to the file, which replaces this one.
   ///
-  /// - Throws: As `init`.
+  /// - Throws: The errors of `init`.
   func reopened() throws -> IndexFile {
     try IndexFile(path: path, layout: layout, isPrepared: true, words: words)
   }
 
   /// The maximum size of a searcher's page cache, in KiB.
   ///
-  /// Each thread of searches has a cache. With 16 MiB, searches are not faster: they read most
-  /// pages once, and the system keeps them.
+  /// Each search thread has a cache. With 16 MiB, searches are not faster: they read most pages
+  /// only once, and the operating system caches the pages.
   private static let searcherCacheKiB = 2048
   /// The maximum size of the writer's page cache, in KiB; with 16 MiB, an import is not faster.
   private static let writerCacheKiB = 8192
@@ -127,14 +127,14 @@ final class IndexFile {
     var options = SQLiteQueue.Options()
     options.isReadOnly = readonly
     options.cacheKiB = readonly ? searcherCacheKiB : writerCacheKiB
-    // After a power failure the index reads lost commits from the log again, so that no commit here
-    // waits for the disk.
+    // Commits need not wait for the disk: after a power failure, the index reads lost commits from
+    // the log again.
     options.durability = .normal
     options.firesTriggers = false
-    // `raiseParts` writes to a table of FTS5.
+    // `raiseParts` writes to a table of FTS5, which a defensive connection cannot.
     options.isDefensive = readonly
     options.prepare = { db in
-      // It takes effect in a new file.
+      // The pragma takes effect only in a new file.
       if !readonly { try db.execute("PRAGMA auto_vacuum = INCREMENTAL") }
       try unsafe db.withHandle { unsafe spotlight_register($0, words?.pointer) }
     }
@@ -145,8 +145,7 @@ final class IndexFile {
     }
   }
 
-  /// Returns whether the header of a file is why SQLite does not open or write it: a format of
-  /// another SQLite, which no index has.
+  /// Returns whether SQLite refuses a file because of its header, whose format no index has.
   private static func isInHeader(_ error: SQLiteError, _ path: String) -> Bool {
     switch error.code {
     case .readOnly: unsafe access(path, W_OK) == 0
@@ -158,24 +157,24 @@ final class IndexFile {
   /// Whether the path still refers to the file that was opened.
   var isCurrent: Bool { FileIdentity(path) == opened }
 
-  /// Whether the log, or the file by which SQLite shares it, was removed or replaced alone, so that
-  /// no other connection sees what this one writes.
+  /// Whether SQLite's log or its shared-memory file was removed or replaced alone, so that other
+  /// connections do not see the writes of this connection.
   var hasLostLog: Bool { isCurrent && files.changedPath != nil }
 
   // MARK: Reading
 
   /// Reads the position of the file and all its documents.
   ///
-  /// - Parameter isKept: Whether the documents are kept, and not only counted.
+  /// - Parameter isKept: Whether the documents are kept in memory rather than only counted.
   /// - Returns: The documents.
   /// - Throws: `SQLiteError`, with the code `corrupt` for a damaged file.
   func load(isKept: Bool) throws -> DocumentTable.View {
     try queue.use { db in
-      // Another process may have built the index, without the words that this one has collected.
+      // Another process may have built the index without the words that this process has collected.
       words.forget()
       return try db.transaction(.deferred) {
         let position = try Self.position(db)
-        // Each build writes both.
+        // Each build writes the position and the row `built`.
         let isBuilt = try db.text("SELECT value FROM state WHERE name = 'built'") != nil
         guard isBuilt == (position != nil) else {
           throw SQLiteError(.corrupt, "The index lacks its position or its build")
@@ -197,22 +196,22 @@ final class IndexFile {
     return try select.step() ? select.optionalText(0) : nil
   }
 
-  /// Returns the text that tells these tables from those of a former or another file.
+  /// Returns the random text that distinguishes these tables from tables of other index files.
   static func mark(_ db: SQLiteConnection) throws -> String? {
     try db.text("SELECT value FROM state WHERE name = 'mark'")
   }
 
-  /// Returns a number for the first build of a file, which that of another file hardly has.
+  /// Returns a random number for the first build, so that two files rarely share build numbers.
   static func firstBuild(_ db: SQLiteConnection) throws -> Int64 {
     try max(0, mark(db).flatMap { Int64($0.prefix(8), radix: 16) } ?? 0)
   }
 
-  /// Whether the index is paused, by any process.
+  /// Returns whether a client of any process has paused the index.
   static func isPaused(_ db: SQLiteConnection) throws -> Bool {
     try db.text("SELECT value FROM state WHERE name = 'paused'") != nil
   }
 
-  /// Pauses the index, or ends the pause, also for other processes and later ones.
+  /// Pauses the index or ends the pause, for all present and later processes.
   static func setPaused(_ isPaused: Bool, _ db: SQLiteConnection) throws {
     try db.execute(
       isPaused
@@ -223,21 +222,21 @@ final class IndexFile {
 
   // MARK: Writing, inside a transaction of the queue
 
-  /// Inserts a document under a number that no document ever had.
+  /// Inserts a document under a number that was never used before.
   ///
   /// - Parameters:
-  ///   - number: The number, above all former ones.
-  ///   - document: The document, whose last commit is not before those of former ones.
-  ///   - read: The commit of which its texts are; nil for a document of the build, which was
-  ///     inserted at the build's commit too.
-  /// - Returns: The document.
+  ///   - number: The number, which is greater than all earlier numbers.
+  ///   - document: The document, whose last commit is not before the commits of earlier documents.
+  ///   - read: The commit as of which the texts were read; nil for a document of the build, which
+  ///     was read and inserted at the build's commit.
+  /// - Returns: The inserted document.
   /// - Throws: `SQLiteError`.
   func insert(
     _ number: Int64,
     _ document: IndexedDocument,
     read: Int64?
   ) throws -> DocumentTable.AddedDocument {
-    // A document that could not be inserted may have left some.
+    // A failed insertion may have left tokens in the count.
     _ = words.takeTokenCount()
     insertText.bind(number, at: 1)
     for column in layout.columns.indices { insertText.bind(nil as String?, at: Int32(column + 2)) }
@@ -283,19 +282,20 @@ final class IndexFile {
     )
   }
 
-  /// Removes an object's document from the live ones, and keeps what a search in the past needs.
+  /// Removes an object's document from the live documents, and keeps the data for searches of the
+  /// past.
   ///
   /// - Parameters:
   ///   - document: The changed object.
-  ///   - read: The commit of which its texts are.
+  ///   - read: The commit as of which the object's texts were read.
   /// - Returns: The number of the document, or nil if the object has none.
   /// - Throws: `SQLiteError`.
   func remove(_ document: IndexedDocument, read: Int64) throws -> Int64? {
     let key = document.key
     let first = document.commits.lowerBound
-    // Between its first change and its last one, the object may have had any texts.
+    // Between its first and its last change, the object may have had any texts.
     try insertUnknown(key, first, until: document.commits.upperBound)
-    // Without texts now, it may have had some after its last change of the batch.
+    // An object without texts now may have had texts after its last change of the batch.
     if document.content == nil { try insertUnknown(key, document.commits.upperBound, until: read) }
     guard !document.isNew else { return nil }
     findDocument.bind(Int64(key.entity), at: 1)
@@ -314,7 +314,7 @@ final class IndexFile {
       try delete.run()
     }
     guard wasReadBefore else {
-      // The texts are those after this change.
+      // The document was read after this change, so the texts before the change are unknown.
       try insertUnknown(key, inserted, until: first)
       return number
     }
@@ -331,7 +331,7 @@ final class IndexFile {
     try insertUnknown(all, commits.lowerBound, until: commits.upperBound)
   }
 
-  /// The number that stands for every object of an entity; those of objects begin with 1.
+  /// The object number that stands for every object of an entity; objects have numbers from 1.
   static let everyObject: Int64 = 0
 
   /// Returns the number of rows that name objects with unknown texts.
@@ -354,7 +354,7 @@ final class IndexFile {
     try setPosition.run()
   }
 
-  /// Runs a body in a transaction, then commits and calls `known` as one step for every search.
+  /// Runs a body in a transaction, then commits and calls `known` while no search can begin.
   func transaction<Result>(
     _ documents: DocumentTable,
     _ body: (SQLiteConnection) throws -> Result,
@@ -380,7 +380,7 @@ final class IndexFile {
 
   /// Writes the words of the documents that the transaction has inserted.
   ///
-  /// - Returns: The words, some of which the file may have had.
+  /// - Returns: The words, including some that the file may already have.
   func writeWords() throws -> [String] {
     try writeNewWords()
     defer { writtenWords = [] }
@@ -388,7 +388,7 @@ final class IndexFile {
   }
 
   private func writeNewWords() throws {
-    // In about their order in the file, many are written much faster.
+    // SQLite inserts many words much faster in about the order that they have in the file.
     let words = newWords.sorted()
     newWords = []
     for word in words {
@@ -398,22 +398,23 @@ final class IndexFile {
     writtenWords += words
   }
 
-  /// The number of words that are written at once.
+  /// The count of collected words that triggers a write.
   private static let newWordsMax = 100_000
 
-  /// Runs work without which the index is right, and which is done another time where it fails.
+  /// Runs work that the index can do without, and ignores failures that a later call can repair.
   static func housekeeping(_ work: () throws -> Void) throws {
     do {
       try work()
     } catch let error as SQLiteError where !error.isDamage {
-      // The file stays longer than it has to be.
+      // The file only stays larger than necessary.
     }
   }
 
-  /// Writes what SQLite's log has to the file and empties the log, which the next start would read.
+  /// Writes the content of SQLite's log to the file and empties the log, so that the next start
+  /// does not read it.
   ///
-  /// A reader is not waited for; the log then stays until the next time. It also stays where a file
-  /// was removed or replaced.
+  /// The method does not wait for readers: if there are any, the log stays until the next call. The
+  /// log also stays if a file was removed or replaced.
   func emptyLog() throws {
     try withoutWaiting { db in
       if files.changedPath == nil { try db.checkpoint() } else { try db.keepLog(true) }
@@ -431,7 +432,7 @@ final class IndexFile {
   }
 }
 
-/// The versions of the tokenizer and of ICU's data with which words are divided and folded.
+/// The versions of the tokenizer and of the ICU data that divide and fold words.
 enum WordsVersion {
   static var text: String {
     unsafe "\(SPOTLIGHT_TOKENIZER_VERSION) \(String(cString: spotlight_unicode_version()))"

@@ -9,20 +9,20 @@ package struct IndexLayout: Sendable {
   package let columns: [String]
   /// The columns of an entity's texts, in the order of its `fields`, by entity number.
   let fields: [Int: [(name: String, column: Int)]]
-  /// The weights by entity number, then column.
+  /// The weights of the columns, by entity number, then by column.
   let weights: [Double]
-  /// The place of the display name among the texts of an entity, by entity number.
+  /// The index of the display name among the texts of an entity, by entity number.
   private let titles: [Int: Int]
-  /// The column of the display name, by entity number; -1 for an entity without one.
+  /// The column of the display name, by entity number; -1 for an entity without a display name.
   let titleColumns: [Int32]
-  /// The rules by which values change scores, by entity number, then `boostCount` for each.
+  /// The rules by which values change scores: `boostCount` rules for each entity number.
   let boosts: [spotlight_boost]
-  /// The greatest number of such values of an entity.
+  /// The greatest count of such rules of an entity.
   let boostCount: Int
   let entityCount: Int
   /// Whether objects of an entity are indexed, by entity number.
   let indexed: [Bool]
-  /// A text with what is indexed of each entity.
+  /// A text that describes which values of each entity are indexed.
   ///
   /// An index that was built for one model is valid for another model with the same text.
   let mark: String
@@ -82,8 +82,8 @@ package struct IndexLayout: Sendable {
     self.weights = weights
   }
 
-  /// Returns the derivations of all attributes where texts or scores depend on values that are no
-  /// texts of the object itself.
+  /// Returns the derivations of all attributes if texts or scores depend on values other than the
+  /// object's own texts.
   private static func derivations(_ model: Model, _ described: [SpotlightDescription]) -> String {
     let dependsOnOthers = described.contains {
       !$0.paths.isEmpty || $0.exclude != nil || !$0.boosts.isEmpty
@@ -96,7 +96,7 @@ package struct IndexLayout: Sendable {
     }.joined()
   }
 
-  /// Returns the number of tokens of the display name among the texts of an object.
+  /// Returns the token count of the display name, given the texts of an object.
   func titleLength(of entity: Int, _ texts: [String?]) -> Int64 {
     guard let index = titles[entity], index < texts.count, let title = texts[index] else {
       return 0
@@ -104,9 +104,10 @@ package struct IndexLayout: Sendable {
     return Tokens.count(title)
   }
 
-  /// Returns the key of an object that the file names.
+  /// Returns the key of an object from its row in the file.
   ///
-  /// C code uses the entity as an index, and callers look up the entity in the model.
+  /// The method checks the entity, because C code uses it as an array index, and callers look it up
+  /// in the model.
   ///
   /// - Parameters:
   ///   - entity: The number of the entity in the file.
@@ -120,8 +121,7 @@ package struct IndexLayout: Sendable {
   }
 
   private static let millisecondsOfDay = 86_400_000.0
-  /// The factor by which a word of the display name weighs more than one of another attribute of
-  /// the same weight.
+  /// The factor by which the display name outweighs another attribute of the same weight.
   private static let titleFactor = 1.05
   /// The weight of the texts at a key path.
   private static let keywordWeight = 1.0
@@ -140,14 +140,14 @@ package struct IndexLayout: Sendable {
   package var isEmpty: Bool { columns.isEmpty }
 }
 
-/// The values that change scores, as the index's file has them.
+/// The text form of the values that change scores, as the index's file stores it.
 enum BoostValues {
-  /// Returns the text of values, or nil without values.
+  /// Returns the text form of some values; nil for an empty list.
   static func text(_ values: [Double?]) -> String? {
     values.isEmpty ? nil : values.map { $0.map { "\($0)" } ?? "-" }.joined(separator: " ")
   }
 
-  /// Returns the values of a text.
+  /// Returns the values of a text form.
   static func values(_ text: String?) -> [Double?] {
     text.map { $0.split(separator: " ").map { Double($0) } } ?? []
   }

@@ -3,15 +3,15 @@ import SQLite
 
 /// The position of an index file in the log, with the build of the index.
 ///
-/// The build is part of it because another process may have rebuilt the index at the same position,
-/// with other document numbers.
+/// The position includes the build, because another process may have rebuilt the index at the same
+/// commit, with other document numbers.
 package struct IndexPosition: Sendable, Equatable {
   var token: StoreToken
-  /// The number of rebuilds of the index.
+  /// The number of the build, which each rebuild increments.
   var build: Int64
   /// The number of the next document.
   ///
-  /// Numbers of dead documents are not reused, because the words of those stay in the index.
+  /// The index does not reuse the numbers of dead documents, because their words stay in the index.
   var next: Int64
 
   package init(token: StoreToken, build: Int64, next: Int64) {
@@ -20,7 +20,7 @@ package struct IndexPosition: Sendable, Equatable {
     self.next = next
   }
 
-  /// Reads the text in the file.
+  /// Reads a position from its text in the file.
   ///
   /// - Parameter text: The text.
   /// - Throws: `SQLiteError` with the code `corrupt` for a text that no writer has written.
@@ -31,7 +31,7 @@ package struct IndexPosition: Sendable, Equatable {
     self = position
   }
 
-  /// The numbers of builds and documents up to which the next ones can be counted.
+  /// The valid numbers of builds and documents, which can be incremented without overflow.
   private static let numbers = 0...Int64.max >> 1
 
   /// Parses the text in the file, or returns nil if it is not a position.
@@ -44,6 +44,6 @@ package struct IndexPosition: Sendable, Equatable {
     self.init(token: token, build: build, next: next)
   }
 
-  /// The text in the file.
+  /// The text of the position in the file.
   var text: String { "\(token) \(build) \(next)" }
 }

@@ -1,30 +1,28 @@
 import Glibc
 import SQLite
 
-/// The space that a new index needs beside the one that answers.
+/// The disk space that a new index needs beside the old one.
 enum IndexSpace {
-  /// Returns the error of a disk or a limit that leaves a new index no room.
+  /// Returns an error if the disk or the limit of a file's size leaves no room for a new index.
   ///
-  /// SQLite's log grows to about three times the size of the index, as words are written, merged
-  /// and moved, and the file to twice its size. Without this check, a build would take the last
-  /// space of the disk, which the store needs.
+  /// A build writes, merges and moves words: SQLite's log grows to about three times the size of
+  /// the index, and the file to twice its size. Without this check, a build would use up the disk
+  /// space that the store needs.
   ///
   /// - Parameter path: The path of the index's file.
-  /// - Returns: An error with the code `full`; nil where there is room, or the free
-  ///   space is unknown.
+  /// - Returns: An error with the code `full`; nil if there is room, or the free space is unknown.
   static func shortage(besides path: String) -> SQLiteError? {
     let size = size(path) + size(path + "-wal")
     return shortage(of: 5 * size, freeBytes(path), "are free on the disk")
       ?? shortage(of: 3 * size, sizeMax, "is the limit of a file's size")
   }
 
-  /// Returns the error of a disk that leaves SQLite's temporary files no room.
+  /// Returns an error if the disk leaves no room for SQLite's temporary files.
   ///
-  /// They are at most as large as the index.
+  /// The temporary files are at most as large as the index.
   ///
   /// - Parameter path: The path of the index's file.
-  /// - Returns: An error with the code `full`; nil where there is room, or the free
-  ///   space is unknown.
+  /// - Returns: An error with the code `full`; nil if there is room, or the free space is unknown.
   static func temporaryShortage(besides path: String) -> SQLiteError? {
     // The order is SQLite's ("Temporary Files Used By SQLite", 5).
     let named = ["SQLITE_TMPDIR", "TMPDIR"].compactMap { (name: String) -> String? in
@@ -50,10 +48,10 @@ enum IndexSpace {
     return SQLiteError(.full, words)
   }
 
-  /// What is left for others at least.
+  /// The count of bytes that a build leaves free for other uses.
   private static let spareBytes: Int64 = 1 << 20
 
-  /// The number of bytes that a file beside a path may still take; nil where it is unknown.
+  /// Returns the free space of the file system with a path, in bytes; nil if it is unknown.
   private static func freeBytes(_ path: String) -> Int64? {
     var system = statvfs()
     guard unsafe statvfs(path, &system) == 0 else { return nil }

@@ -1,8 +1,8 @@
 import SQLite
 
-/// The tables of an index in its file: those that answer, or those of a new index beside them.
+/// A set of an index's tables: the current tables, which answer, or the tables of the next index.
 ///
-/// The table `state` belongs to the file, as do the domains that the index leaves out.
+/// The tables `state`, `archive` and `deleted_domain` belong to the file, not to a set.
 enum IndexTables {
   case current, next
 
@@ -16,7 +16,7 @@ enum IndexTables {
 
   private static let names = ["text", "document", "later", "detail", "former", "unknown", "word"]
 
-  /// Returns the name in the file of a table, or of a row of `state`.
+  /// Returns the name that a table, or a row of `state`, has in the file.
   func name(_ name: String) -> String {
     switch self {
     case .current: name
@@ -26,14 +26,14 @@ enum IndexTables {
 
   /// Prepares the tables for a writer.
   ///
-  /// An index that another process writes to is read without waiting for it.
+  /// Preparing known tables does not wait for another process that writes to the index.
   ///
   /// - Parameters:
   ///   - layout: The columns of the index.
-  ///   - isPrepared: Whether tables of another layout or model are an error instead of recreated,
-  ///     and those of a new index are left to the process that builds it.
+  ///   - isPrepared: Whether the current tables must not change: tables of another layout or model
+  ///     are then an error, and the tables of a build stay.
   ///   - db: The connection of the writer, without a transaction.
-  /// - Throws: `SQLiteError`; `IndexMoved` for other tables.
+  /// - Throws: `SQLiteError`; `IndexMoved` for tables of another layout or model.
   func prepare(_ layout: IndexLayout, isPrepared: Bool, _ db: SQLiteConnection) throws {
     let identity = "\(Self.formatVersion) \(layout.mark)"
     let isKnown = try Self.identity(db) == identity
@@ -47,7 +47,7 @@ enum IndexTables {
       }
     case .current where isKnown:
       try Self.check(db)
-      // A process that was building a new index has ended, and this one may advance the index.
+      // This process may advance the index, so the process that began the build has ended.
       if !isPrepared {
         try IndexFile.withoutWaiting(db) {
           if let mark = try Self.mark(db) { try Self.dropNext(db, of: mark) }
@@ -66,8 +66,8 @@ enum IndexTables {
   ///   - queue: The connection.
   ///   - body: Compiles constant SQL.
   /// - Returns: The result of the body.
-  /// - Throws: `SQLiteError`, with the code `corrupt` where the tables are not those that their
-  ///   identity promises; those of a build may be removed by another process.
+  /// - Throws: `SQLiteError`, with the code `corrupt` if the current tables contradict their
+  ///   identity. The tables of a build may be missing because another process has removed them.
   func checking<Result>(
     _ queue: SQLiteQueue,
     _ body: (SQLiteConnection) throws -> Result
@@ -79,7 +79,7 @@ enum IndexTables {
     }
   }
 
-  /// Checks that the file has each table, and nothing that would act on them.
+  /// Checks that the file has each table, and no triggers or views.
   private static func check(_ db: SQLiteConnection) throws {
     let others = ["archive", "deleted_domain", "text_data", "text_idx", "text_config"]
     for name in names + others where try !db.hasTable(name) {
@@ -91,21 +91,19 @@ enum IndexTables {
     }
   }
 
-  /// Removes the tables of a build, unless a later build has made them anew.
+  /// Removes the tables of a build, unless a later build has created them again.
   static func dropNext(_ db: SQLiteConnection, of build: String) throws {
     try db.transaction(.immediate) {
       if try mark(db) == build { try IndexTables.next.drop(db) }
     }
   }
 
-  /// Returns the text that tells the tables of the present build from those of other builds; nil
-  /// without a build.
+  /// Returns the random text that identifies the tables of the present build; nil without a build.
   static func mark(_ db: SQLiteConnection) throws -> String? {
     try db.text("SELECT value FROM state WHERE name = 'next'")
   }
 
-  /// Puts the tables of a new index in the place of those that answered, in the transaction of the
-  /// caller.
+  /// Replaces the current tables with those of a new index, in the caller's transaction.
   static func swap(_ db: SQLiteConnection) throws {
     for name in names {
       try db.execute(
@@ -115,7 +113,7 @@ enum IndexTables {
         """
       )
     }
-    // Its documents are those of the old index.
+    // The archive has the documents of the old index.
     try db.execute("DELETE FROM archive")
     try forgetNext(db)
   }
@@ -131,7 +129,7 @@ enum IndexTables {
     if self == .next { try Self.forgetNext(db) }
   }
 
-  /// Returns the layout and model of the tables, or nil without tables.
+  /// Returns the text that identifies the layout and model of the tables, or nil without tables.
   private static func identity(_ db: SQLiteConnection) throws -> String? {
     try db.hasTable("state")
       ? try db.text("SELECT value FROM state WHERE name = 'identity'") : nil
@@ -162,10 +160,10 @@ enum IndexTables {
     if isPaused { try IndexFile.setPaused(true, db) }
   }
 
-  /// FTS5's pages keep their default size of 1,000 bytes.
+  /// Creates the tables of the set.
   ///
-  /// Four or eight times that saves a search about one instruction in a hundred, and makes the
-  /// index 2 % smaller.
+  /// FTS5's pages keep their default size of 1,000 bytes. Four or eight times this size saves a
+  /// search about one instruction in a hundred, and makes the index 2 % smaller.
   private func create(_ layout: IndexLayout, _ db: SQLiteConnection) throws {
     let columns = layout.columns.isEmpty ? ["none"] : layout.columns
     let text = name("text")
@@ -193,13 +191,13 @@ enum IndexTables {
     )
   }
 
-  /// Has a file of a former format give back pages that it does not need.
+  /// Enables a file of a former format to give back unused pages.
   private static func allowShrinking(_ db: SQLiteConnection) throws {
     guard try db.text("PRAGMA auto_vacuum") != "2" else { return }
     do {
       try db.execute("PRAGMA auto_vacuum = INCREMENTAL; VACUUM")
     } catch let error as SQLiteError where error.code == .busy {
-      // Another process reads the file, which then keeps its size.
+      // Another process reads the file, so the file keeps its size.
     }
   }
 }

@@ -10,7 +10,7 @@ import CSpotlight
   /// Copies lists of objects.
   ///
   /// - Parameters:
-  ///   - objects: The numbers of the objects, ascending, by entity.
+  ///   - objects: The object numbers in ascending order, by entity number.
   ///   - entityCount: The number of entities.
   init(_ objects: [Int: [Int64]], entityCount: Int) {
     self.entityCount = entityCount
@@ -35,7 +35,7 @@ import CSpotlight
     unsafe bits.deallocate()
   }
 
-  /// Has a search use the lists, which end with this instance.
+  /// Makes a search use the lists, which are freed with this instance.
   func lend(to search: inout spotlight_search) {
     unsafe search.kept = UnsafePointer(lists)
     unsafe search.keptCounts = UnsafePointer(counts)
@@ -48,10 +48,10 @@ import CSpotlight
     return unsafe UnsafePointer(copy)
   }
 
-  /// The maximum number of bits for each object, which take as much memory as its number.
+  /// The maximum count of bits for each object, so that the bits take no more memory than the list.
   private static let bitsMax: Int64 = 64
 
-  /// Returns a bit for each number up to the greatest one; nil for numbers that are far apart.
+  /// Returns a bitmap of the numbers; nil if the numbers are too far apart.
   private static func bits(_ numbers: [Int64]) -> UnsafePointer<UInt64>? {
     guard let first = numbers.first, let last = numbers.last, first >= 0,
       last / bitsMax < Int64(numbers.count)

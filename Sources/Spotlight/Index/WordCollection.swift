@@ -1,9 +1,8 @@
 import CSpotlight
 
-/// The different words of the documents that a writer of the index inserts, and the number of their
-/// tokens.
+/// The distinct words and the token count of the documents that a writer of the index inserts.
 ///
-/// Only the thread that uses the writer's connection uses it.
+/// Only the thread that uses the writer's connection uses the collection.
 @safe final class WordCollection: @unchecked Sendable {
   let pointer: OpaquePointer
 
@@ -18,15 +17,15 @@ import CSpotlight
     unsafe spotlight_words_free(pointer)
   }
 
-  /// Forgets which words were taken, after they may not have been stored.
+  /// Forgets which words were taken, because the writer may not have stored them.
   func forget() {
     unsafe spotlight_words_forget(pointer)
   }
 
-  /// Returns the number of tokens of the documents since the last call.
+  /// Returns the token count of the documents that were inserted since the last call.
   func takeTokenCount() -> Int64 { unsafe spotlight_words_take_count(pointer) }
 
-  /// Returns the words since the last call, each at least once.
+  /// Returns the new words that were collected since the last call; a word may occur repeatedly.
   func take() -> [String] {
     var size: Int32 = 0
     guard let bytes = unsafe spotlight_words_take(pointer, &size), size > 0 else { return [] }

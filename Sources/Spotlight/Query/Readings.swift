@@ -2,25 +2,25 @@ import CSpotlight
 import CUnicode
 import Synchronization
 
-/// What a word may be read for: pinyin of Chinese characters, romaji of kana, and the first letters
-/// of Korean syllables.
+/// The texts of which a typed word may be a reading: pinyin of Chinese characters, romaji of kana,
+/// or the first letters of Korean syllables.
 ///
-/// The index has no readings. A query has the characters with a reading instead, so that indexing
-/// costs nothing for them.
+/// The index stores no readings, so that indexing costs nothing for them. A query contains the
+/// characters with a reading instead.
 enum Readings {
   /// The maximum number of alternatives of one query's readings.
   static let alternativesMax = 8000
   /// The maximum number of ways to divide a word into syllables.
   private static let divisionsMax = 4
-  /// The maximum number of letters of a word that is read.
+  /// The maximum count of letters in a word that is treated as a reading.
   private static let lettersMax = 32
 
-  /// Returns the phrases that a word may be read for.
+  /// Returns the phrases of which a word may be a reading.
   ///
   /// - Parameters:
   ///   - term: A term of a query.
-  ///   - room: The number of alternatives that the query may still have, which is lowered.
-  /// - Returns: The phrases; alternatives at one place are joined by `SPOTLIGHT_TOKEN_OR`.
+  ///   - room: The count of alternatives that the query may still have, which the method reduces.
+  /// - Returns: The phrases; `SPOTLIGHT_TOKEN_OR` joins the alternatives at one offset.
   static func phrases(
     of term: SearchQuery.Term,
     room: inout Int
@@ -49,7 +49,7 @@ enum Readings {
     }
   }
 
-  /// What stands between alternatives.
+  /// The separator between alternatives.
   static let alternative = String(UnicodeScalar(UInt8(SPOTLIGHT_TOKEN_OR)))
 
   /// Returns the Korean syllables that begin with a letter, or nil for another token.
@@ -64,9 +64,9 @@ enum Readings {
   private static let romaji = Romaji()
 }
 
-/// The Chinese characters by their syllables without tones.
+/// The Chinese characters by their pinyin syllables without tones.
 private struct Pinyin: Sendable {
-  /// Made at the first use, which takes some tenths of a second.
+  /// The shared table; its creation at the first use takes some tenths of a second.
   static let shared = Pinyin()
 
   private var characters: [String: [String]] = [:]
@@ -74,7 +74,7 @@ private struct Pinyin: Sendable {
 
   private init() {
     guard let latin = Transliterator("Han-Latin; Latin-ASCII; Lower") else { return }
-    // A character that is folded to another one has no token of its own.
+    // A character that folding replaces by a different character has no token of its own.
     let all = (0x4E00...0x9FFF as ClosedRange<UInt32>).compactMap(UnicodeScalar.init).map(
       String.init
     )
@@ -92,19 +92,20 @@ private struct Pinyin: Sendable {
     }
   }
 
-  /// Returns the characters at each place of the ways to divide a word into syllables, those with
-  /// the longest first syllables first.
+  /// Returns the ways to divide a word into syllables, with the characters of each syllable.
+  ///
+  /// Ways with longer first syllables come first.
   ///
   /// - Parameters:
   ///   - word: Letters from a to z.
   ///   - isPrefix: Whether the last syllable may be unfinished.
   ///   - max: The maximum number of ways.
-  /// - Returns: The ways; empty for a word that is none of syllables.
+  /// - Returns: The ways; empty for a word that does not consist of syllables.
   func characters(_ word: String, isPrefix: Bool, max: Int) -> [[[String]]] {
-    // Keyboards have v for ü.
+    // Keyboards use v for ü.
     let letters = Array(word.utf8.map { $0 == UInt8(ascii: "v") ? UInt8(ascii: "u") : $0 })
     var ways: [[[String]]] = []
-    // Whether the rest from a place on was found to be no syllables.
+    // Whether the letters from an index on are known not to consist of syllables.
     var isDead = Array(repeating: false, count: letters.count + 1)
     func divide(_ start: Int, _ before: [[String]]) {
       guard ways.count < max else { return }
@@ -129,11 +130,11 @@ private struct Pinyin: Sendable {
   }
 }
 
-/// Latin letters as kana.
+/// A converter from Latin letters to kana.
 private final class Romaji: Sendable {
   private let transliterator = Mutex(Transliterator("Latin-Hiragana"))
 
-  /// Returns the tokens of a word in kana, or nil for one that is no romaji.
+  /// Returns the tokens of a word in kana, or nil if the word is not romaji.
   func kana(_ word: String) -> [String]? {
     let kana = transliterator.withLock { $0?.transliterate(word) }
     guard let kana, !kana.isEmpty, kana.unicodeScalars.allSatisfy({ $0.value >= 0x3040 }) else {
@@ -145,10 +146,10 @@ private final class Romaji: Sendable {
 
 /// A transliteration of ICU, which one thread uses at a time.
 @safe private final class Transliterator: @unchecked Sendable {
-  // Its users hold a lock, or use it on one thread alone.
+  // Callers hold a lock, or use the instance on one thread only.
   private let pointer: OpaquePointer
 
-  /// Opens a transliteration, or returns nil if ICU has none of the name.
+  /// Opens a transliteration, or returns nil if ICU has no transliteration of this name.
   init?(_ name: String) {
     guard let pointer = unsafe unicode_transliterator_open(name) else { return nil }
     unsafe self.pointer = pointer
@@ -158,7 +159,7 @@ private final class Romaji: Sendable {
     unsafe unicode_transliterator_close(pointer)
   }
 
-  /// Returns a text in the other script; an empty one if memory is short.
+  /// Returns a text in the other script, or an empty text if memory is short.
   func transliterate(_ text: String) -> String {
     var text = text
     return text.withUTF8 { bytes in

@@ -5,23 +5,23 @@ import CSpotlight
 /// All words and phrases of a query must match. Its syntax:
 ///
 /// - `"a phrase"` matches adjacent words in this order.
-/// - `-word`, behind white space, excludes documents with the word; `--word` is the word.
+/// - `-word`, after white space, excludes documents with the word; `--word` searches the word.
 /// - `OR` between two words or phrases requires either of them.
 /// - `name:word` searches one indexed property.
 /// - `word*` matches the beginning of a word.
 package struct SearchQuery: Sendable, Equatable {
-  /// One word or phrase.
+  /// A word or phrase of a query.
   struct Term: Sendable, Equatable {
     let text: String
-    /// The phrases of tokens, each of which finds the term.
+    /// The phrases of tokens; a document that has any of them matches the term.
     let phrases: [[String]]
     /// The column to search, or nil for all.
     let column: String?
     let isQuoted: Bool
     var isPrefix: Bool
-    /// The words of the index that differ from the term by typing mistakes, and find it too.
+    /// The words of the index that differ from the term by typing mistakes, and also match.
     var near: [NearWord] = []
-    /// Phrases that a person may have meant, which find the term too.
+    /// The phrases that a person may have meant, which also match.
     var meant: [MeantPhrase] = []
 
     init(text: String, column: String?, isPrefix: Bool, isQuoted: Bool = false) {
@@ -32,7 +32,7 @@ package struct SearchQuery: Sendable, Equatable {
       phrases = Tokens.phrases(text)
     }
 
-    /// Creates a term of words of the index.
+    /// Creates a term from words of the index.
     init(phrase: [String], column: String?) {
       text = phrase.joined(separator: " ")
       self.column = column
@@ -41,31 +41,31 @@ package struct SearchQuery: Sendable, Equatable {
       phrases = [phrase]
     }
 
-    /// A phrase that differs from what was typed.
+    /// A phrase that differs from the typed text.
     struct MeantPhrase: Sendable, Equatable {
       let tokens: [String]
-      /// How many typing mistakes it counts as.
+      /// The count of typing mistakes for which the phrase counts.
       let mistakes: Int
-      /// The word that is read so; nil for a phrase of other origin.
+      /// The typed word of which the phrase is a reading; nil for other phrases.
       var reading: String?
     }
 
-    /// One phrase of the expression.
+    /// A phrase of a term in the expression.
     struct Phrase {
       let tokens: [String]
       let isPrefix: Bool
-      /// The number of typing mistakes.
+      /// The count of typing mistakes.
       let mistakes: Int
-      /// The word that is read so; nil for a phrase of other origin.
+      /// The typed word of which the phrase is a reading; nil for other phrases.
       var reading: String?
 
-      /// The phrase as an explanation names it.
+      /// The text of the phrase in explanations.
       var text: String { reading ?? tokens.joined(separator: " ") + (isPrefix ? "*" : "") }
     }
 
-    /// The phrases that find the term.
+    /// All phrases that match the term.
     ///
-    /// The beginning of a word also counts where it is a whole word, so that this ranks higher.
+    /// For a prefix, the whole word is an additional phrase, so that whole words rank higher.
     var allPhrases: [Phrase] {
       exactPhrases
         + near.map { Phrase(tokens: [$0.text], isPrefix: isPrefix, mistakes: $0.mistakes) }
@@ -76,7 +76,8 @@ package struct SearchQuery: Sendable, Equatable {
 
     /// The phrases without typing mistakes.
     ///
-    /// The phrases of `starts` find no other documents, and rank those higher.
+    /// The phrases of `starts` match no further documents, but rank documents higher in which the
+    /// phrase begins a word.
     var exactPhrases: [Phrase] {
       let all = phrases + starts
       let typed = all.map { Phrase(tokens: $0, isPrefix: isPrefix, mistakes: 0) }
@@ -84,18 +85,18 @@ package struct SearchQuery: Sendable, Equatable {
       return typed + all.map { Phrase(tokens: $0, isPrefix: false, mistakes: 0) }
     }
 
-    /// The phrases of a script without spaces, at the beginning of a word.
+    /// The phrases of scripts without spaces that match only at the beginning of a word.
     private var starts: [[String]] {
       phrases.filter { $0.count <= Self.startLettersMax }.compactMap { phrase in
         phrase.first.flatMap { Tokens.start(of: $0) }.map { [$0] + phrase.dropFirst() }
       }
     }
 
-    /// The number of letters up to which a phrase is looked for at the beginning of a word.
+    /// The maximum count of letters in a phrase that is searched at the beginning of a word.
     private static let startLettersMax = 32
 
-    /// The word of which typing mistakes are searched; nil for a term of several words, one in
-    /// quotes, and one with a digit.
+    /// The word whose typing mistakes are searched; nil for a term of several words, a quoted term,
+    /// and a term with a digit.
     var mistakable: String? {
       let wholes = Tokens.wholes(text)
       guard !isQuoted, wholes.count == 1, let word = wholes.first?.text,
@@ -105,7 +106,7 @@ package struct SearchQuery: Sendable, Equatable {
     }
   }
 
-  /// The required terms: of each list of alternatives, one must match.
+  /// The required terms: at least one term of each list of alternatives must match.
   private(set) var required: [[Term]] = []
   /// The excluded terms, none of which may match.
   private(set) var excluded: [Term] = []
@@ -118,7 +119,7 @@ package struct SearchQuery: Sendable, Equatable {
   ///   - text: The text of the query.
   ///   - columns: The names of indexed properties.
   ///   - isPrefix: Whether the last word is unfinished.
-  ///   - wordsMax: The maximum number of words to look up; the rest is ignored.
+  ///   - wordsMax: The maximum count of words to look up; further words are ignored.
   init(_ text: String, columns: Set<String>, isPrefix: Bool, wordsMax: Int) {
     var reader = Reader(text: text, columns: columns)
     var followsOr = false
@@ -162,19 +163,19 @@ package struct SearchQuery: Sendable, Equatable {
     return "(\(positive)) NOT (\(negative))"
   }
 
-  /// The query of one word of the index.
+  /// Creates the query of one word of the index.
   init(word: String) {
     required = [[Term(phrase: [word], column: nil)]]
   }
 
-  /// Whether the query is one word or phrase, or any of several, without typing mistakes, and
-  /// excludes nothing.
+  /// Whether the query has a single list of alternatives without typing mistakes, and excludes
+  /// nothing.
   var isWord: Bool {
     excluded.isEmpty && required.count == 1
       && required[0].allSatisfy { $0.near.isEmpty && $0.meant.isEmpty }
   }
 
-  /// The phrases in the order in which `match` has them, without the excluded ones.
+  /// The phrases of the required terms, in the order of `match`.
   var phrases: [spotlight_phrase] {
     required.enumerated().flatMap { number, alternatives in
       alternatives.flatMap(\.allPhrases).map { phrase in
@@ -196,7 +197,7 @@ package struct SearchQuery: Sendable, Equatable {
     }
   }
 
-  /// The texts of `phrases`.
+  /// The texts of `phrases` in explanations.
   var phraseTexts: [String] {
     required.flatMap { alternatives in
       alternatives.flatMap { term in
@@ -205,11 +206,12 @@ package struct SearchQuery: Sendable, Equatable {
     }
   }
 
-  /// Replaces each required term of several words that has no alternative by its words.
+  /// Replaces each required term of several words by one term for each word, unless the term has
+  /// alternatives.
   ///
   /// - Parameters:
-  ///   - wordsMax: The maximum number of words afterwards; what would exceed it is not divided.
-  ///   - isDivided: Returns whether a term is divided.
+  ///   - wordsMax: The maximum count of words afterwards; a term that would exceed it stays whole.
+  ///   - isDivided: Returns whether a term must be divided.
   mutating func divideTerms(wordsMax: Int, _ isDivided: (Term) throws -> Bool) rethrows {
     var divided: [[Term]] = []
     for (index, group) in required.enumerated() {
@@ -233,7 +235,7 @@ package struct SearchQuery: Sendable, Equatable {
     }
   }
 
-  /// Adds to each required term the phrases that are read like it.
+  /// Adds to each required term the phrases of which the term may be a reading.
   mutating func addReadings() {
     var room = Readings.alternativesMax
     addMeant { Readings.phrases(of: $0, room: &room) }
@@ -248,10 +250,10 @@ package struct SearchQuery: Sendable, Equatable {
     }
   }
 
-  /// Returns the query with another word at the end of its last term.
+  /// Returns the query with its last token replaced by a word of the index.
   ///
-  /// - Parameter token: A word of the index, which takes the place of the last token.
-  /// - Returns: The query; nil for one that does not end inside a term.
+  /// - Parameter token: The word of the index.
+  /// - Returns: The query; nil if this query does not end inside a term.
   func completed(with token: String) -> SearchQuery? {
     guard isOpen, let last = required.indices.last, let term = required[last].last,
       let phrase = term.phrases.last
@@ -262,21 +264,21 @@ package struct SearchQuery: Sendable, Equatable {
     return query
   }
 
-  /// Returns the query without one of its required words.
+  /// Returns the query without the required list of alternatives at an index.
   func without(_ index: Int) -> SearchQuery {
     var query = self
     query.required.remove(at: index)
     return query
   }
 
-  /// The positive terms.
+  /// The required terms of all lists of alternatives.
   var terms: [Term] { required.flatMap { $0 } }
 
   /// Returns a term in FTS5's syntax.
   ///
   /// - Parameters:
   ///   - term: The term.
-  ///   - isExact: Whether its words with typing mistakes are left out.
+  ///   - isExact: Whether words with typing mistakes are left out.
   /// - Returns: The expression.
   static func expression(_ term: Term, isExact: Bool = false) -> String {
     let phrases = (isExact ? term.exactPhrases : term.allPhrases).map { expression($0) }
@@ -286,12 +288,12 @@ package struct SearchQuery: Sendable, Equatable {
   }
 
   private static func expression(_ phrase: Term.Phrase) -> String {
-    // A token has no quote: it has letters, digits, signs and pictographs alone.
+    // A token needs no escaping: it has only letters, digits, signs and pictographs.
     "\"" + phrase.tokens.map { alternatives($0) }.joined(separator: tokenEnd) + "\""
       + (phrase.isPrefix ? " *" : "")
   }
 
-  /// Returns the tokens of the index that a place of a phrase may have, also where a word begins.
+  /// Returns the tokens that match at one offset of a phrase, including tokens that begin a word.
   private static func alternatives(_ place: String) -> String {
     guard Tokens.start(of: place) != nil else { return place }
     return place.split(separator: Readings.alternative).map { token in
@@ -315,7 +317,7 @@ private struct Reader {
   }
 
   private var rest: Substring.UnicodeScalarView
-  /// Whether white space or nothing stands before `rest`.
+  /// Whether white space or nothing precedes `rest`.
   private var isApart = true
   private let columns: Set<String>
 
@@ -345,8 +347,9 @@ private struct Reader {
     return .term(term, isExcluded: isExcluded, isOpen: rest.isEmpty)
   }
 
-  /// Whether the rest is a minus before what it excludes, and not one inside other text, as an
-  /// option of a command or a bracket.
+  /// Returns whether the rest begins with a minus that excludes the following word.
+  ///
+  /// A minus inside other text, such as a command's option or a bracket, excludes nothing.
   private func excludes() -> Bool {
     guard rest.first == "-", let second = rest.dropFirst().first else { return false }
     let begins: [Unicode.Scalar] = ["\"", "#", "@", "_"]

@@ -4,17 +4,17 @@ package struct SearchRequest: Sendable {
   /// The numbers of the entities to search, or nil for all.
   package let entities: Set<Int>?
   package let isPrefix: Bool
-  /// Whether words match that differ from those of the query by typing mistakes.
+  /// Whether words match that differ from the query's words by typing mistakes.
   package let isFuzzy: Bool
-  /// Whether words match that are read as those of the query.
+  /// Whether the query's words also match as readings, such as pinyin.
   package let hasReadings: Bool
   package var offset: Int
   package var limit: Int
   /// The maximum number of words to look up.
   package let wordsMax: Int
-  /// Whether the result has all matching objects beside the window.
+  /// Whether the result has all matching objects in addition to the window.
   package var wantsAll: Bool
-  /// Whether each hit says how its score was made.
+  /// Whether each hit explains its score.
   package let explains: Bool
   package init(
     query: String,

@@ -1,4 +1,4 @@
-/// What a term consists of, for searches that allow typing mistakes.
+/// The parts of a term, for searches that allow typing mistakes.
 extension SearchQuery.Term {
   /// The words of the term, each as a term: `dselect` and `에서` of `dselect에서`.
   ///
@@ -32,10 +32,10 @@ extension SearchQuery.Term {
     return phrases[0]
   }
 
-  /// The phrases of a run of letters that a person may have meant.
+  /// The phrases that a person may have meant by a run of letters.
   ///
-  /// They are those with two successive letters exchanged, and its halves: a typing mistake leaves
-  /// one of them intact.
+  /// Some have two successive letters exchanged. The others are the two halves of the run, because
+  /// a typing mistake leaves one half intact.
   var meantRuns: [MeantPhrase] {
     let letters = letters
     guard letters.count >= Self.lettersMin, letters.count <= Self.lettersMax else { return [] }
@@ -51,6 +51,6 @@ extension SearchQuery.Term {
     ]
   }
 
-  /// The numbers of letters of a run in which typing mistakes are searched.
+  /// The minimum and maximum count of letters in a run whose typing mistakes are searched.
   private static let (lettersMin, lettersMax) = (4, 16)
 }

@@ -5,21 +5,21 @@ struct Token: Equatable {
   let text: String
   let start: Int
   let end: Int
-  /// Whether the token has the position of the token before it.
+  /// Whether the token shares the position of the previous token.
   let isColocated: Bool
 }
 
 /// The Swift interface of the tokenizer that FTS5 uses.
 enum Tokens {
-  /// The ways to divide the words of a query, each of which may find a text.
+  /// The flags of each way to divide the words of a query into tokens.
   private static let queryFlags = [
     SPOTLIGHT_QUERY_PARTS, SPOTLIGHT_QUERY_SEGMENTS, SPOTLIGHT_QUERY_WORDS, SPOTLIGHT_QUERY_WHOLES,
   ]
 
-  /// Returns the phrases that find a text of a query, the most divided one first.
+  /// Returns the phrases with which a query finds a text, the most divided phrase first.
   ///
   /// - Parameter text: A word or phrase of a query.
-  /// - Returns: Different lists of tokens; empty for a text without words.
+  /// - Returns: Distinct lists of tokens; empty for a text without words.
   static func phrases(_ text: String) -> [[String]] {
     var phrases: [[String]] = []
     for flags in queryFlags {
@@ -34,10 +34,10 @@ enum Tokens {
     split(text, flags: Int32(SPOTLIGHT_QUERY_WHOLES))
   }
 
-  /// Returns the token that stands for another one at the beginning of a word.
+  /// Returns the form that a token has in the index at the beginning of a word.
   ///
   /// - Parameter token: A token of a query.
-  /// - Returns: The token; nil for one of a script with spaces.
+  /// - Returns: The token; nil for a token of a script with spaces.
   static func start(of token: String) -> String? {
     var text = token
     let isSingle = text.withUTF8 { bytes in
@@ -51,8 +51,9 @@ enum Tokens {
 
   private static let startMark = String(UnicodeScalar(UInt8(SPOTLIGHT_START_MARK)))
 
-  /// Returns whether a text of the file can be a token: none has a quote, a space or a control
-  /// character, which would be syntax in a MATCH expression.
+  /// Returns whether a text of the file can be a token.
+  ///
+  /// A quote, a space or a control character would be syntax in a MATCH expression.
   static func isToken(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "\"") }
   }
@@ -68,7 +69,7 @@ enum Tokens {
     }
   }
 
-  /// Returns the number of places of tokens that the index has of a text.
+  /// Returns the count of token positions that the index has for a text.
   static func count(_ text: String) -> Int64 {
     var text = text
     return text.withUTF8 { bytes in
@@ -78,7 +79,7 @@ enum Tokens {
     }
   }
 
-  /// Splits a text into tokens as the index does, but without marks where words begin.
+  /// Splits a text into tokens as the index does, but without the marks at beginnings of words.
   static func unmarked(_ text: String) -> [Token] {
     split(text, flags: Int32(SPOTLIGHT_UNMARKED))
   }

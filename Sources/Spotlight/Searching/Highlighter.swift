@@ -3,10 +3,10 @@ package import CordialValues
 
 /// A highlighter, which finds the words of a query in texts.
 package struct Highlighter: Sendable {
-  /// What may stand at one place of a phrase.
+  /// The tokens that match at one offset of a phrase.
   private struct Place: Sendable {
     let token: String
-    /// All tokens that may stand there; nil where there is one.
+    /// All tokens that match; nil if there is only one.
     let alternatives: Set<String>?
 
     init(_ text: String) {
@@ -23,7 +23,7 @@ package struct Highlighter: Sendable {
   }
 
   private struct Phrase: Sendable {
-    /// The number of the query's word.
+    /// The index of the term in the query.
     let term: Int
     let tokens: [Place]
     let column: String?
@@ -58,14 +58,14 @@ package struct Highlighter: Sendable {
     return units(Self.merged(found.map(\.range)), in: text)
   }
 
-  /// A place in a text where a word of the query matches.
+  /// An occurrence of a query's word in a text.
   struct Occurrence {
     let term: Int
     /// The range in bytes.
     let range: Range<Int>
   }
 
-  /// Returns where the query's words match.
+  /// Returns the occurrences of the query's words among the tokens of a text.
   func occurrences(_ tokens: [Token], column: String) -> [Occurrence] {
     let positions = Self.positions(tokens)
     var found: [Occurrence] = []
@@ -127,14 +127,14 @@ package struct Highlighter: Sendable {
     return merged
   }
 
-  /// Returns ranges of bytes in units of the encoding.
+  /// Converts ranges of bytes to units of the encoding.
   func units(_ ranges: [Range<Int>], in text: String) -> [Range<Int>] {
     let bytes = Array(text.utf8)
     var offset = 0
     var units = 0
     func advance(to byte: Int) -> Int {
       while offset < byte, offset < bytes.count {
-        // The first byte of a code point counts for all of it.
+        // The first byte of a code point counts for the whole code point.
         if bytes[offset] & 0xC0 != 0x80 { units += encoding.width(ofLead: bytes[offset]) }
         offset += 1
       }

@@ -13,9 +13,9 @@ package final class IndexSearcher {
   private let path: String
   /// The files that were opened.
   private let files: OpenedFiles
-  /// Called when another process has written to the file since this one read it.
+  /// Called when another process has written to the file since this process read it.
   private let whenStale: @Sendable () -> Void
-  /// The position that was read last, with its text: to compare texts is faster than to parse one.
+  /// The position that was read last, with its text: comparing texts is faster than parsing them.
   private var lastRead: (text: String, position: IndexPosition?)?
 
   init(
@@ -43,14 +43,15 @@ package final class IndexSearcher {
   /// Runs a body inside one read transaction of the index.
   ///
   /// - Parameters:
-  ///   - past: A commit that the index has reached, to search its documents; nil for the newest.
-  ///   - isResuming: Whether a client has a result of that commit. The index must have been built
-  ///     before it, because another build may index objects differently.
-  ///   - interruption: What stops the body's statements and searches; nil for nothing.
+  ///   - past: A commit that the index has reached, whose documents are searched; nil for the
+  ///     newest.
+  ///   - isResuming: Whether a client resumes a result of that commit. The index must then have
+  ///     been built before the commit, because another build may index objects differently.
+  ///   - interruption: The flag that stops the body's statements and searches; nil for none.
   ///   - body: Receives the snapshot of the transaction.
   /// - Returns: The result of the body.
-  /// - Throws: `SpotlightError`: `expired` for a commit that the index does not reach back to;
-  ///   `Interrupted`; `SQLiteError`, and the errors of the body.
+  /// - Throws: `SpotlightError` with the code `expired` for a commit that the index does not reach
+  ///   back to; `Interrupted`; `SQLiteError`, and the errors of the body.
   package func snapshot<Result>(
     asOf past: StoreToken? = nil,
     isResuming: Bool = false,
@@ -110,7 +111,7 @@ package final class IndexSearcher {
     do {
       text = try IndexFile.positionText(db)
     } catch let error as SQLiteError where error.code == .error {
-      // A removed index is first created without tables, which may be there by now.
+      // A new index file has no tables at first; another process may have created them meanwhile.
       guard try db.hasTable("state") else { return nil }
       text = try IndexFile.positionText(db)
     }

@@ -3,26 +3,26 @@ package import CordialValues
 import Interruptions
 import SQLite
 
-/// What a term of a query adds to the score of an object.
+/// The share of a query's term in the score of an object.
 package struct TermShare: Sendable, Equatable {
-  /// The words as the index has them; with an asterisk for the beginning of a word.
+  /// The text of the term, with an asterisk for the beginning of a word.
   package let term: String
   /// The number of times that the object has the term.
   package let count: Int64
-  /// The number of objects that have it.
+  /// The number of objects that have the term.
   package let documents: Int64
-  /// The greatest score that the term can add, and that which it adds.
+  /// The greatest score that the term can add, and the score that it adds.
   package let bound: Double
   package let share: Double
 }
 
-/// Why a search finds an object, or why it does not.
+/// The reason why a search finds or misses an object.
 package enum SearchVerdict: Sendable {
-  /// The place among all hits, from 1.
+  /// The search finds the object; its rank among all hits begins at 1.
   case found(rank: Int, score: Double, [TermShare])
   /// The index has no words of the object.
   case notIndexed
-  /// The object lacks a word; the nearest words that it has.
+  /// The object lacks a word of the query; `nearest` has the most similar words of the object.
   case missingWord(String, nearest: [String])
   /// The query excludes a word that the object has.
   case excludedWord(String)
@@ -30,12 +30,12 @@ package enum SearchVerdict: Sendable {
   case filtered
 }
 
-/// Explanations of hits, and of objects that are none.
+/// Explanations of hits and of objects that a search misses.
 extension IndexSnapshot {
-  /// The number of words that are named for a word that an object lacks.
+  /// The maximum count of similar words that are named for a missing word.
   private static let nearestMax = 3
 
-  /// Returns hits with what each term adds to their scores.
+  /// Returns hits with the share of each term in their scores.
   func explained(
     _ hits: [SearchResult.Hit],
     _ query: SearchQuery
@@ -96,7 +96,7 @@ extension IndexSnapshot {
     of hit: SearchResult.Hit
   ) -> [TermShare] {
     let shares = counted(query, shares)
-    // Display name, neighbours, boosts and typing mistakes change all shares together.
+    // Display name, close words, boosts and typing mistakes scale all shares by the same factor.
     let sum = shares.reduce(0) { $0 + $1.score }
     let factor = sum > 0 ? hit.score / sum : 1
     return zip(query.phraseTexts, shares).filter { $0.1.count > 0 }.map { text, share in
@@ -110,8 +110,10 @@ extension IndexSnapshot {
     }
   }
 
-  /// Returns the shares of which the score is made: of words with typing mistakes, the greatest one
-  /// of each word that the object does not have as it was typed.
+  /// Returns the shares that make up the score.
+  ///
+  /// If the object lacks a word as it was typed, only the greatest share of that word's typing
+  /// mistakes counts.
   private static func counted(
     _ query: SearchQuery,
     _ shares: [spotlight_share]
@@ -131,7 +133,7 @@ extension IndexSnapshot {
     return shares
   }
 
-  /// Tells why a search finds an object, or why it does not.
+  /// Returns the reason why a search finds or misses an object.
   ///
   /// - Parameters:
   ///   - key: An object of the store.
@@ -178,7 +180,7 @@ extension IndexSnapshot {
     return (.found(rank: index + 1, score: hit.score, hit.explanation), found.postings)
   }
 
-  /// Returns the first word of a query because of which it does not find a document.
+  /// Returns a verdict on the first word because of which a query misses a document.
   private func wordVerdict(
     _ query: SearchQuery,
     _ number: Int64,

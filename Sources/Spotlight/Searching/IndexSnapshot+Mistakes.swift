@@ -6,18 +6,18 @@ extension IndexSnapshot {
   /// The maximum number of words with typing mistakes that are searched for one word of a query.
   private static let nearMax = 50
 
-  /// The numbers of words that answer without a hit: for each missing word, and of those with more
-  /// mistakes how many are looked at.
+  /// The limits of the nearest words for a missing word: how many are returned, and how many are
+  /// tried.
   private static let insteadMax = (words: 3, tried: 10)
 
   /// Adds to each word of a query the words of the index that differ from it by typing mistakes.
   ///
-  /// A word that the index lacks is divided into its parts, of which each may have mistakes.
+  /// A word that the index lacks is divided into parts, each of which may have mistakes.
   ///
   /// - Parameters:
   ///   - query: The query.
   ///   - wordsMax: The maximum number of words to look up.
-  /// - Returns: Whether there are more such words than were added.
+  /// - Returns: Whether the index has more such words than the method added.
   /// - Throws: `SQLiteError`.
   func addMistakes(to query: inout SearchQuery, wordsMax: Int) throws -> Bool {
     var isCut = false
@@ -56,7 +56,7 @@ extension IndexSnapshot {
   }
 
   /// Returns the first words of a search that live documents have, so that words of dead documents
-  /// do not change an answer.
+  /// do not change a result.
   private func alive(
     _ search: MistakeSearch,
     isPrefix: Bool,
@@ -73,14 +73,16 @@ extension IndexSnapshot {
     return (alive, true)
   }
 
-  /// Returns for words of a query the nearest words of the index that find something: those with
-  /// fewer mistakes first, then the more frequent ones.
+  /// Returns the nearest words of the index for missing words of a query, if these words find
+  /// documents.
+  ///
+  /// Words with fewer mistakes come first, then words of more documents.
   ///
   /// - Parameters:
   ///   - missing: Words that no document has.
   ///   - request: The search.
   ///   - excluded: The documents that are not counted.
-  /// - Returns: The words that have nearest ones.
+  /// - Returns: The missing words for which the index has nearest words.
   /// - Throws: `SQLiteError`.
   func nearest(
     to missing: [SearchQuery.Term],

@@ -2,9 +2,9 @@ import CSpotlight
 package import CordialValues
 import SQLite
 
-/// A snapshot of a past commit, some of whose texts the index does not have.
+/// Snapshots of a past commit for which the index lacks some texts.
 extension IndexSnapshot {
-  /// Runs a body with a snapshot that also has texts that the index never had.
+  /// Runs a body with a snapshot that also includes texts that the index never had.
   ///
   /// - Parameters:
   ///   - documents: The texts of the objects of `unknown`.
@@ -43,7 +43,7 @@ extension IndexSnapshot {
       db,
       "INSERT INTO temp.past(rowid, \(names.joined(separator: ", "))) VALUES (?\(marks))"
     )
-    // The index has the words of dead documents up to its next number.
+    // The index may have words of dead documents under any number below its next number.
     let first = max(view.position?.next ?? 1, Int64(view.numbersEnd), 1)
     for (index, document) in documents.sorted(by: { $0.key < $1.key }).enumerated() {
       try db.progress.check()
@@ -71,7 +71,7 @@ extension IndexSnapshot {
     firstAdded = first
   }
 
-  /// The tables with the words of documents.
+  /// The full-text tables that a search of the snapshot reads.
   var tables: [String] { firstAdded == nil ? ["text"] : ["text", "past"] }
 
   /// Returns the table with the words of a document.
@@ -84,8 +84,8 @@ extension IndexSnapshot {
     isPast ? view.number(of: key) : try numbers(of: [key]).first
   }
 
-  /// Sets the number of documents of each phrase, where it is known or where there are several
-  /// tables to count over.
+  /// Sets the document count of each phrase, if the counts are cached or must be taken over several
+  /// tables.
   func count(
     _ query: SearchQuery,
     _ counted: (phrases: [String], position: IndexPosition)?,
@@ -116,7 +116,7 @@ extension IndexSnapshot {
     }
   }
 
-  /// Statements that select the numbers of the documents that match an expression.
+  /// Returns statements that select the numbers of the documents that match an expression.
   func numberStatements() throws -> [PreparedStatement] {
     try tables.map {
       try PreparedStatement(kept: "SELECT rowid FROM \($0) WHERE \($0) MATCH ?", db)
@@ -143,8 +143,8 @@ extension IndexSnapshot {
   ///
   /// - Parameters:
   ///   - expression: The expression.
-  ///   - statements: Those of `numberStatements`.
-  /// - Returns: Whether there is one.
+  ///   - statements: The statements of `numberStatements`.
+  /// - Returns: Whether the expression matches a live document.
   /// - Throws: `SQLiteError`.
   func isAlive(_ expression: String, _ statements: [PreparedStatement]) throws -> Bool {
     var isAlive = false

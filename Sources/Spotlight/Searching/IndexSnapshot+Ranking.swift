@@ -5,8 +5,9 @@ import SQLite
 
 /// The ranking of the documents that match, in C.
 extension IndexSnapshot {
-  /// Visits every match inside SQLite, and returns the number of matches and the best ones; after
-  /// more than `totalMax` matches, those so far.
+  /// Visits every match inside SQLite, and returns the count of matches and the best matches.
+  ///
+  /// A pass ends early after more than `totalMax` matches, and then returns only the count so far.
   func rank(
     _ query: SearchQuery,
     _ request: SearchRequest,
@@ -16,7 +17,7 @@ extension IndexSnapshot {
     kept: [Int: [Int64]]? = nil
   ) throws -> Ranked {
     guard let match = query.match else { return (0, [], Postings(read: 0, skipped: 0)) }
-    // A query of one word, or of any of several, needs no row for each of its documents.
+    // A query with a single list of alternatives needs no row for each of its documents.
     let isWord = tables.count == 1 && query.isWord
     let statements = try tables.map { table in
       try PreparedStatement(
@@ -122,8 +123,8 @@ extension IndexSnapshot {
     unsafe Postings(read: search.readCount, skipped: search.skippedCount)
   }
 
-  /// Returns the factor for the scores of documents with typing mistakes, which are below those of
-  /// all documents without.
+  /// Returns the factor that lowers the scores of documents with typing mistakes below all other
+  /// scores.
   private static func mistakenFactor(_ exactMin: Double, _ mistakenMax: Double) -> Double {
     mistakenMax > 0 ? min(1, exactMin / (2 * mistakenMax)) : 1
   }

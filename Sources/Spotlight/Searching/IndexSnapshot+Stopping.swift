@@ -2,11 +2,11 @@ package import Interruptions
 import SQLite
 
 extension IndexSnapshot {
-  /// Runs a body whose searches another interruption stops than those of the whole snapshot.
+  /// Runs a body whose searches have an interruption of their own, instead of the snapshot's.
   ///
   /// - Parameters:
   ///   - interruption: The interruption.
-  ///   - body: Receives the snapshot, which stays valid where the body is stopped.
+  ///   - body: Receives the snapshot, which stays valid if the body is stopped.
   /// - Returns: The result of the body.
   /// - Throws: `Interrupted`; the errors of the body.
   package func stopping<Result>(

@@ -14,19 +14,20 @@ package struct IndexSnapshot {
   let phraseCounts: PhraseCounts
   /// The objects of a past commit whose texts the index does not have.
   ///
-  /// They changed more than once before the index read them. The object 0 stands for all objects of
-  /// its entity.
+  /// Such objects changed more than once before the index read them. The object number 0 stands for
+  /// all objects of an entity.
   package private(set) var unknown: Set<ObjectKey> = []
-  /// The time from which the age of dates counts, in milliseconds since 1970; that of the commit.
+  /// The time of the commit, in milliseconds since 1970, from which the age of dates is measured.
   package var now: Int64 = 0
-  /// What stops the searches of the snapshot; nil for nothing.
+  /// The flag that stops the searches of the snapshot; nil for none.
   var interruption: Interruption?
   /// Whether the snapshot is of a past commit.
   private(set) var isPast = false
-  /// The first document that a snapshot of a past commit has beside those of the index.
+  /// The number of the first document that a past snapshot adds to those of the index; nil for
+  /// none.
   var firstAdded: Int64?
 
-  /// Makes the snapshot one of a past commit.
+  /// Turns the snapshot into a snapshot of a past commit.
   mutating func goBack(to past: StoreToken, _ isResuming: Bool) throws {
     guard let oldest = try IndexFile.oldest(db), past.generation == token.generation,
       past.number >= oldest.number,
@@ -89,7 +90,7 @@ package struct IndexSnapshot {
     }
   }
 
-  /// Returns the number of matches and the best ones, or all where the request wants them.
+  /// Returns the count of matches, and the best matches or all of them, as the request wants.
   func hits(
     _ query: SearchQuery,
     _ request: SearchRequest,
@@ -114,7 +115,7 @@ package struct IndexSnapshot {
     }
     let window = Int64(request.offset + request.limit)
     guard filter != nil || request.wantsAll else { return try ranked(window) }
-    // Most words match so few documents that one pass keeps all of them.
+    // Most words match so few documents that a single pass can keep all matches.
     let keptMax = filter?.matchesMax ?? Self.keptMax
     let aliveCount = Int64(view.aliveCount)
     var found = try ranked(min(keptMax, aliveCount), totalMax: keptMax)
@@ -128,11 +129,11 @@ package struct IndexSnapshot {
     return try ranked(request.wantsAll ? aliveCount : window, try filter?.all())
   }
 
-  /// The number of hits that a search for all of them keeps in its first pass.
+  /// The count of hits that a search for all hits keeps in its first pass.
   private static let keptMax: Int64 = 10_000
 
-  /// Returns for each word of a query without hits how many it would have without that word, where
-  /// it would have some.
+  /// Returns the words whose omission gives hits to a query without hits, with the count of these
+  /// hits.
   private func totalsWithoutOne(
     _ query: SearchQuery,
     _ request: SearchRequest,
@@ -151,7 +152,7 @@ package struct IndexSnapshot {
     return totals
   }
 
-  /// The maximum number of words that are left out, each in a search of its own.
+  /// The maximum count of words whose omission is tried, each in a search of its own.
   private static let omittedMax = 8
 
   func numbers(of keys: Set<ObjectKey>) throws -> [Int64] {
@@ -172,7 +173,7 @@ package struct IndexSnapshot {
 
   /// Returns the words that no live document contains.
   ///
-  /// A hit has each word for which the query has no alternative.
+  /// If there is a hit, it has each word for which the query has no alternative.
   private func wordsInNoDocument(
     _ query: SearchQuery,
     isEmpty: Bool

@@ -2,8 +2,8 @@ import CSpotlight
 
 /// A search for the words that a person may have meant.
 ///
-/// A mistake is a letter too many, one too few, another one, or two letters in the wrong order; no
-/// letter has two mistakes.
+/// A mistake is an extra letter, a missing letter, a wrong letter, or two adjacent letters in the
+/// wrong order. No letter has two mistakes.
 struct MistakeSearch {
   /// The code points of the typed word.
   private let letters: [UInt32]
@@ -11,7 +11,7 @@ struct MistakeSearch {
   /// Whether the beginnings of words are compared.
   private let isPrefix: Bool
 
-  /// The mistakes that a search for a word allows: one from four letters on, two from eight on.
+  /// Returns how many mistakes a search for a word allows: one from four letters, two from eight.
   static func mistakesMax(of word: String) -> Int {
     let count = word.unicodeScalars.count
     return count >= 8 ? 2 : count >= 4 ? 1 : 0
@@ -23,12 +23,11 @@ struct MistakeSearch {
     self.isPrefix = isPrefix
   }
 
-  /// Returns the words with mistakes, those with the fewest first, then in the order of their code
+  /// Returns the words with mistakes, by the count of mistakes, then in the order of their code
   /// points.
   ///
-  /// Of each word the costs of its beginnings are kept, so that a word which begins as the one
-  /// before it continues from there; and words whose beginning has too many mistakes are passed
-  /// over together.
+  /// The search keeps the costs of a word's beginnings, and reuses them if the next word has the
+  /// same beginning. It skips all words whose common beginning has too many mistakes.
   func near(_ words: SortedWords) -> [NearWord] {
     guard mistakesMax > 0, letters.count <= SPOTLIGHT_WORD_LETTERS_MAX else { return [] }
     var found: [NearWord] = []
@@ -65,22 +64,23 @@ struct MistakeSearch {
       }
   }
 
-  /// The sign before a tag or a name, which no mistake changes.
+  /// Returns the sign before a tag or a name, which no mistake changes.
   private static func sign(_ letter: UInt32?) -> UInt32? {
     letter == 0x23 || letter == 0x40 ? letter : nil
   }
 }
 
-/// The numbers of mistakes between the beginnings of a typed word and those of another word.
+/// The counts of mistakes between each beginning of a typed word and each beginning of a listed
+/// word.
 private struct Costs {
   private let letters: [UInt32]
   private let depthMax: Int
-  /// For each beginning of the other word, the costs of each beginning of the typed one.
+  /// The costs of each beginning of the typed word, for each beginning of the listed word.
   private var rows: [UInt8]
-  /// The code points of the other word, and the offset behind each.
+  /// The code points of the listed word, and the offset after each code point.
   private var path: [UInt32] = []
   private var ends: [Int] = []
-  /// The start of the other word.
+  /// The offset of the listed word in the bytes of the list.
   private var start = 0
 
   init(_ letters: [UInt32], depthMax: Int) {
@@ -91,25 +91,25 @@ private struct Costs {
 
   private var width: Int { letters.count + 1 }
 
-  /// The number of code points of the other word that were compared.
+  /// The count of code points of the listed word that were compared.
   var depth: Int { path.count }
 
-  /// The number of bytes of the other word that were compared.
+  /// The count of bytes of the listed word that were compared.
   var byteCount: Int { ends.last ?? 0 }
 
   /// The cost of the whole typed word.
   var total: Int { Int(rows[rows.count - 1]) }
 
-  /// The lowest cost that a longer beginning may have.
+  /// The lowest cost that a longer beginning of the listed word can have.
   var leastPossible: Int {
     let last = rows.count - width
     var least = Int(rows[last..<rows.count].min() ?? 0)
-    // Two letters in the wrong order are compared with the beginning before.
+    // An exchange of two letters adds to the cost of the beginning before these letters.
     if depth > 0 { least = min(least, Int(rows[last - width..<last].min() ?? 0) + 1) }
     return least
   }
 
-  /// Keeps the beginning that another word shares with the one before it.
+  /// Keeps the costs of the beginning that the next word shares with the present word.
   mutating func keep(beginningOf word: Range<Int>, _ words: SortedWords) {
     var shared = 0
     let most = min(byteCount, word.count)
@@ -124,7 +124,7 @@ private struct Costs {
     }
   }
 
-  /// Compares the next code point of the word; the result is false for a word that is too long.
+  /// Compares the next code point of the word, and returns false if the word is too long.
   mutating func advance(_ word: Range<Int>, _ words: SortedWords) -> Bool {
     guard depth < depthMax else { return false }
     let at = word.lowerBound + byteCount
@@ -150,14 +150,14 @@ private struct Costs {
     return true
   }
 
-  /// The beginning that was compared, with the cost of the whole typed word.
+  /// Returns the beginning that was compared, with the cost of the whole typed word.
   func nearWord(_ word: Range<Int>, _ words: SortedWords) -> NearWord {
     let bytes = words.bytes[word.lowerBound..<word.lowerBound + byteCount]
     return NearWord(text: String(decoding: bytes, as: UTF8.self), mistakes: total)
   }
 }
 
-/// A word of the index that differs from a typed one by typing mistakes, or the beginning of such
+/// A word of the index that differs from a typed word by typing mistakes, or the beginning of such
 /// words.
 struct NearWord: Sendable, Equatable {
   let text: String

@@ -2,11 +2,11 @@ package import CordialValues
 
 /// The objects to which a predicate limits a search; the store evaluates it.
 package struct ObjectFilter {
-  /// Returns those of some objects that match.
+  /// Returns the matching objects among some objects.
   package let matching: ([ObjectKey]) throws -> Set<ObjectKey>
-  /// Returns the numbers of all objects that match, ascending, by entity.
+  /// Returns the numbers of all matching objects in ascending order, by entity number.
   package let all: () throws -> [Int: [Int64]]
-  /// The number of matches of the words up to which `matching` is asked about them.
+  /// The maximum count of word matches for which a search calls `matching` rather than `all`.
   package let matchesMax: Int64
 
   package init(

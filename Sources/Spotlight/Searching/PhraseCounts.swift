@@ -1,10 +1,10 @@
 import CSpotlight
 import Synchronization
 
-/// The numbers of live documents with a phrase, as searches of one position have counted them.
+/// A cache of the counts of live documents with a phrase, which the searches of one position share.
 ///
-/// A search of several words otherwise reads all documents of each word before it ranks the first
-/// one.
+/// Without the cache, a search of several words reads all documents of each word before it ranks
+/// the first document.
 final class PhraseCounts: Sendable {
   private struct State {
     var position: IndexPosition?
@@ -13,10 +13,10 @@ final class PhraseCounts: Sendable {
   }
 
   private let state = Mutex(State())
-  /// The number of phrases at which all counts are forgotten.
+  /// The count of phrases at which the cache is emptied.
   private static let phrasesMax = 10_000
 
-  /// Returns the counts of phrases at a position, or nil where one of them is not known.
+  /// Returns the counts of phrases at a position, or nil if any of them is unknown.
   func counts(of phrases: [String], at position: IndexPosition) -> [Int64]? {
     state.withLock { state in
       guard state.position == position else { return nil }
@@ -29,7 +29,7 @@ final class PhraseCounts: Sendable {
     }
   }
 
-  /// Keeps the counts of phrases at a position, instead of those of any other position.
+  /// Caches the counts of phrases at a position, and removes the counts of any other position.
   func keep(_ counts: some Sequence<Int64>, of phrases: [String], at position: IndexPosition) {
     state.withLock { state in
       if state.position != position || state.counts.count >= Self.phrasesMax {
@@ -41,21 +41,21 @@ final class PhraseCounts: Sendable {
 }
 
 extension IndexSnapshot {
-  /// The phrases of a query whose counts may be known, and the position of the counts; nil for a
-  /// search that counts them itself.
+  /// Returns the phrases of a query whose counts may be cached, and their position; nil if the
+  /// search counts the phrases itself.
   ///
-  /// A search of a past commit has other documents.
+  /// A search of a past commit does not use the cache, because it has other live documents.
   func counted(_ query: SearchQuery) -> (phrases: [String], position: IndexPosition)? {
     guard !isPast, !query.isWord, let position = view.position else { return nil }
     let phrases = query.phraseExpressions
-    // The characters of a reading are too many to be kept.
+    // A phrase of a reading has too many characters for the cache.
     guard phrases.allSatisfy({ $0.utf8.count <= Self.keptBytesMax }) else { return nil }
     return (phrases, position)
   }
 
   private static let keptBytesMax = 1024
 
-  /// Keeps the counts that a search has read.
+  /// Caches the counts that a search has read.
   func keepCounts(
     _ search: borrowing spotlight_search,
     of counted: (phrases: [String], position: IndexPosition)?

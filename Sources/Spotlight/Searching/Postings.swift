@@ -1,8 +1,8 @@
-/// The entries of the index, one for each word of each document.
+/// The counts of index entries in a search; an entry is one word of one document.
 package struct Postings: Sendable, Equatable {
-  /// The number of those that a search has read.
+  /// The count of entries that the search has read.
   package var read: Int64
-  /// The number of those that it has not read, because an earlier search had counted them.
+  /// The count of entries that the search has not read, because an earlier search counted them.
   package var skipped: Int64
 
   package init(read: Int64, skipped: Int64) {
@@ -11,5 +11,5 @@ package struct Postings: Sendable, Equatable {
   }
 }
 
-/// The number of matches of a query, the best ones, and the postings of the search.
+/// The number of matches of a query, the best matches, and the postings of the search.
 typealias Ranked = (total: Int64, hits: [SearchResult.Hit], postings: Postings)

@@ -6,26 +6,25 @@ package struct SearchResult: Sendable {
   package struct Hit: Sendable {
     package let key: ObjectKey
     package let score: Double
-    /// The number of its document.
+    /// The number of the object's document.
     let document: Int64
-    /// The terms that the object has, where the request wants them.
+    /// The terms that the object has, if the request wants them.
     package var explanation: [TermShare] = []
   }
 
   /// The number of matching documents.
   package let total: Int64
-  /// Whether more words differ by typing mistakes than were searched, so that `total` is a lower
-  /// bound.
+  /// Whether the search left out some words with typing mistakes, so that `total` is a lower bound.
   package var isAtLeast = false
   /// The hits of the requested window, best first, then by ID.
   package let hits: [Hit]
-  /// All matching objects, where the request wants them; otherwise empty.
+  /// All matching objects if the request wants them; otherwise empty.
   package var all: [ObjectKey] = []
-  /// The words that no document contains.
+  /// The words of the query that no document contains.
   package let missing: [String]
-  /// Without a hit: the words without which there are some, and how many.
+  /// Without a hit: the words whose omission gives hits, with the count of these hits.
   package var omit: [(word: String, total: Int64)] = []
-  /// Without a hit: for words of `missing`, the words of the index that are nearest to them.
+  /// Without a hit: the nearest words of the index for each word of `missing`.
   package var instead: [(word: String, nearest: [String])] = []
   package let highlighter: Highlighter
   package var postings = Postings(read: 0, skipped: 0)

@@ -4,7 +4,7 @@ import CordialValues
 package struct Snippet: Sendable, Equatable {
   /// The name of the property.
   package let property: String
-  /// The part, with `…` where the text goes on.
+  /// The part, with `…` at each end at which the text continues.
   package let text: String
   /// The ranges of the query's words in the part, in units of the highlighter's encoding.
   package let highlights: [Range<Int>]
@@ -30,7 +30,7 @@ private struct Window {
   /// The number of different words of the query.
   let words: Int
 
-  /// Whether this window shows more different words, or as many closer together.
+  /// Returns whether this window has more different words, or equally many words closer together.
   func isBetter(than other: Window) -> Bool {
     (words, -core.count) > (other.words, -other.core.count)
   }
@@ -39,8 +39,8 @@ private struct Window {
 extension Highlighter {
   /// Returns the part of some texts with the most different words of the query, closest together.
   ///
-  /// - Parameter texts: The values of properties by name; of equal parts, the first one's is taken.
-  /// - Returns: The part, cut between words; nil where no text has a word of the query.
+  /// - Parameter texts: The values of properties by name; of equally good parts, the first wins.
+  /// - Returns: The part, cut between words; nil if no text has a word of the query.
   package func snippet(of texts: [(property: String, text: String)]) -> Snippet? {
     var best: Window?
     for (property, text) in texts {
@@ -62,7 +62,7 @@ extension Highlighter {
     var first = 0
     for last in found.indices {
       counts[found[last].term, default: 0] += 1
-      // A word that occurs again behind needs no place in front.
+      // The window drops its first occurrence if the word occurs again or the window is too long.
       while first < last,
         counts[found[first].term, default: 0] > 1
           || found[last].range.upperBound - found[first].range.lowerBound > Snippet.bytesMax
@@ -88,7 +88,7 @@ extension Highlighter {
   private func snippet(of window: Window) -> Snippet {
     let bytes = Array(window.text.utf8)
     let room = max(0, Snippet.bytesMax - window.core.count)
-    // More of what follows is shown than of what precedes.
+    // A third of the room goes to the text before the words, and the rest to the text after them.
     var start = max(0, window.core.lowerBound - room / 3)
     var end = min(bytes.count, start + max(Snippet.bytesMax, window.core.count))
     start = max(0, min(start, end - max(Snippet.bytesMax, window.core.count)))

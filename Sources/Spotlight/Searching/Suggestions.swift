@@ -10,20 +10,20 @@ package struct Suggestion: Sendable, Equatable {
 }
 
 extension IndexSnapshot {
-  /// The number of words that are tried for each suggestion that is wanted.
+  /// The count of words that are tried for each requested suggestion.
   private static let triesPerSuggestion = 3
 
   /// Completes the last word of a query by words of the index.
   ///
-  /// Of the words that begin as the last one does, the most frequent ones of the whole index are
-  /// tried: three for each suggestion.
+  /// The method tries the most frequent words of the whole index that begin with the last word of
+  /// the query: three for each suggestion.
   ///
   /// - Parameters:
-  ///   - request: The query, with the entities of the documents, and the number of suggestions as
-  ///     its limit.
+  ///   - request: The query and the entities of the documents; its limit is the count of
+  ///     suggestions.
   ///   - excluded: The objects that are not counted.
-  /// - Returns: The suggestions that find documents, the most frequent one first, then by text;
-  ///   empty for a query that does not end inside a word.
+  /// - Returns: The suggestions that find documents, the most frequent first, then by text; empty
+  ///   for a query that does not end inside a word.
   /// - Throws: `SQLiteError`.
   package func suggestions(
     _ request: SearchRequest,
@@ -38,9 +38,9 @@ extension IndexSnapshot {
     guard query.isOpen, let term = query.required.last?.last, !layout.isEmpty,
       let last = Tokens.wholes(term.text).last
     else { return [] }
-    // The sign of a tag is in front of its word.
+    // The typed text includes the sign of a tag, which precedes the word.
     let sign = last.text.hasPrefix("#") || last.text.hasPrefix("@") ? 1 : 0
-    // An asterisk at the end is no part of the term.
+    // An asterisk at the end is not part of the term.
     let asterisk = term.isPrefix ? 1 : 0
     let typed = term.text.utf8.count - last.start + sign + asterisk
     let head = String(decoding: request.query.utf8.dropLast(typed), as: UTF8.self)
@@ -62,7 +62,7 @@ extension IndexSnapshot {
 
   /// Returns the most frequent words of the index that begin with some letters.
   ///
-  /// A letter that is a word of its own has another form where a word begins.
+  /// A letter of a script without spaces has a different token at the beginning of a word.
   private func words(beginning start: String, max: Int) throws -> [String] {
     let words = try indexedWords(beginning: start, max: max)
     guard let marked = Tokens.start(of: start) else { return words.map(\.word) }
@@ -96,7 +96,7 @@ extension IndexSnapshot {
     statement.bind(Int64(max), at: 3)
     var words: [(word: String, count: Int64)] = []
     while try statement.step() {
-      // Only a damaged index has others, of which a search would make an expression.
+      // Only a damaged index has other texts, which would be syntax in a search's expression.
       guard case let word = statement.text(0), Tokens.isToken(word) else { continue }
       words.append((word, statement.integer(1)))
     }

@@ -4,10 +4,10 @@ import Synchronization
 
 /// The words of the index in memory, for searches that allow typing mistakes.
 ///
-/// It is read at the first such search. A word stays until the index is rebuilt, so that a search
-/// asks the index whether a document with the word is alive.
+/// The first such search reads the vocabulary. A word stays until the index is rebuilt, so a search
+/// must check in the index whether a live document has the word.
 final class Vocabulary: Sendable {
-  /// What the words are of: a file, a build of it, and its documents up to a number.
+  /// The origin of the words: a file, a build of the file, and the documents below a number.
   private struct Origin: Equatable {
     let file: String?
     let build: Int64
@@ -25,7 +25,7 @@ final class Vocabulary: Sendable {
   /// The number of later words at which all words are forgotten.
   private static let laterMax = 100_000
 
-  /// Returns all words of a snapshot, and possibly later ones.
+  /// Returns all words of a snapshot, and possibly later words.
   ///
   /// - Parameter db: A connection, inside the snapshot's transaction.
   /// - Returns: The words.
@@ -50,7 +50,7 @@ final class Vocabulary: Sendable {
     var words = SortedWords()
     while try read.step() {
       let word = read.text(0)
-      // Only a damaged file has others, of which a search would make an expression.
+      // Only a damaged file has other texts, which would be syntax in a search's expression.
       if Tokens.isToken(word) { words.append(Array(word.utf8)[...]) }
     }
     state.withLock { state in
@@ -62,7 +62,7 @@ final class Vocabulary: Sendable {
     return words
   }
 
-  /// Adds the words of documents that the index has taken up, if the words before them are known.
+  /// Adds the words of new documents, if the words of all earlier documents are known.
   func add(_ words: [String], from known: IndexPosition, to position: IndexPosition) {
     state.withLock { state in
       guard let origin = state.origin, origin.build == known.build, origin.next == known.next,
@@ -79,11 +79,11 @@ final class Vocabulary: Sendable {
   }
 }
 
-/// Different words in the order of their bytes, which is that of their code points.
+/// Distinct words in the order of their bytes, which equals the order of their code points.
 struct SortedWords: Sendable {
-  /// The words, one behind the other.
+  /// The bytes of the words, without separators.
   private(set) var bytes: [UInt8] = []
-  /// The offset behind each word.
+  /// The end offset of each word.
   private var ends: [UInt32] = []
 
   var count: Int { ends.count }
@@ -93,7 +93,7 @@ struct SortedWords: Sendable {
     (index == 0 ? 0 : Int(ends[index - 1]))..<Int(ends[index])
   }
 
-  /// Returns these words and others, each once.
+  /// Returns the union of these words and others.
   ///
   /// - Parameter others: Words in the order of their bytes.
   /// - Returns: All words, in the same order.
@@ -119,16 +119,16 @@ struct SortedWords: Sendable {
   }
 
   mutating func append(_ word: ArraySlice<UInt8>) {
-    // The offsets have 32 bits; what does not fit is not searched for typing mistakes.
+    // Offsets have 32 bits; words beyond this limit are not searched for typing mistakes.
     guard bytes.count + word.count <= Int(UInt32.max) else { return }
     bytes += word
     ends.append(UInt32(bytes.count))
   }
 
-  /// Returns the index of the first word from `start` on that does not begin with the first bytes
-  /// of the word at `start`.
+  /// Returns the index of the first word after `start` that does not begin with the same `length`
+  /// bytes as the word at `start`.
   ///
-  /// - Complexity: Logarithmic in the number of words between.
+  /// - Complexity: Logarithmic in the count of words between.
   func end(of start: Int, prefix length: Int) -> Int {
     let prefix = self[start].lowerBound..<self[start].lowerBound + length
     var low = start

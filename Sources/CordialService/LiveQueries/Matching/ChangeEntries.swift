@@ -1,23 +1,23 @@
 package import CordialValues
 import ObjectModel
 
-/// The changes of a change set with their rows, numbered, for many requests.
+/// The numbered changes of a change set with their rows, for matching many requests.
 package struct ChangeEntries {
   /// The changes, ordered by entity.
   private(set) var changes: [ObjectChange] = []
-  /// The row of each change, as far as it was read.
+  /// The row of each change; nil if the row was not read.
   private(set) var rows: [ChangedRow?] = []
-  /// The shape of each change: changes of one shape are of the same kind and the same properties.
+  /// The shape of each change; changes of the same kind and properties have the same shape.
   private(set) var shapes: [Int] = []
   private(set) var shapeCount = 0
-  /// The numbers of the changes of each entity.
+  /// The index range of each entity's changes, by entity number.
   private(set) var ranges: [Int: Range<Int>] = [:]
-  /// Whether the set has a commit, be it one without a change that remains.
+  /// Whether the set has a commit, even if no change of the commit remains.
   let hasCommit: Bool
-  /// The cost of a comparison with one row, as a multiple of that with a row of short texts.
+  /// The highest cost of comparing a row, as a multiple of the cost for a row of short texts.
   private(set) var weight = 1
 
-  /// The length of a text whose comparison costs as much as the rest of its row, in bytes.
+  /// The text length in bytes that costs as much to compare as a row of short texts.
   private static let textBytesOfWeight = 256
 
   private struct Shape: Hashable {
@@ -29,7 +29,7 @@ package struct ChangeEntries {
   ///
   /// - Parameters:
   ///   - set: The change set.
-  ///   - rows: The rows of changed objects, as far as they were read.
+  ///   - rows: The rows of changed objects; rows that were not read are missing.
   package init(_ set: ChangeSet, _ rows: [ObjectKey: ChangedRow]) {
     hasCommit = set.through > set.from
     var known: [Shape: Int] = [:]

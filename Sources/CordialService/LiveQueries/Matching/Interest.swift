@@ -5,30 +5,30 @@ package import ObjectModel
 package enum Interest: Sendable {
   /// The objects of a list, and the properties that key paths read.
   ///
-  /// `awaited` has the entities of objects that the request names by an identity and that do not
-  /// exist.
+  /// `awaited` has the entities of objects that the request names by an identity, if no such object
+  /// exists.
   case objects(SmallSet<ObjectKey>, related: [Int: Set<String>] = [:], awaited: Set<Int> = [])
   /// The matching objects of entities, and the properties that key paths read.
   case fetch(entities: [Int], Membership, related: [Int: Set<String>] = [:])
   /// Every commit.
   case commits
 
-  /// What decides which objects of a fetch match, and in which order.
+  /// The data that decides which objects match a fetch, and in which order.
   package struct Membership: Sendable {
     /// The objects' own properties that the condition, the order or the form of the result reads.
     package var properties: Set<String>
     /// The objects' own properties that the order reads.
     package var order: Set<String>
-    /// The condition, as far as an object's row decides it.
+    /// The part of the condition that an object's row decides.
     package var condition: RowCondition
-    /// The columns with which sections and the rows before a window are counted.
+    /// The columns that are needed to count the sections and the rows before a window.
     package var counted: Set<String>
-    /// Whether a change of an object that neither enters, leaves nor moves has no effect.
+    /// Whether only objects that enter, leave or move affect the result.
     package var ignoresValues: Bool
-    /// Whether the result is the number of objects, and nothing else of them matters.
+    /// Whether the result depends only on the number of matching objects.
     package var isCount: Bool
-    /// How the fetch reaches the objects whose properties key paths read; nil where a change of
-    /// these is always undecided.
+    /// The paths from the fetch to related objects; nil if the effect of a change of related
+    /// objects is always undecided.
     package var reads: RelatedReads?
 
     package init(
@@ -49,11 +49,11 @@ package enum Interest: Sendable {
       self.reads = reads
     }
 
-    /// The columns that have to be read of changed objects.
+    /// The columns of changed objects that are needed for matching.
     var columns: Set<String> { condition.columns.union(counted) }
   }
 
-  /// The columns that have to be read of changed objects, by entity number.
+  /// The columns of changed objects that are needed for matching, by entity number.
   package var columns: [Int: [String]] {
     guard case .fetch(let entities, let membership, _) = self, !membership.columns.isEmpty else {
       return [:]
@@ -73,8 +73,8 @@ package enum Interest: Sendable {
 
 /// The effect of a change set on an observed request.
 package enum Verdict: Sendable, Equatable {
-  /// Whether an object matches the fetch before and after the changes; nil where its row does not
-  /// decide it.
+  /// Whether an object matches the fetch before and after the changes; nil if its row does not
+  /// decide.
   package struct Match: Sendable, Equatable {
     package let before: Bool?
     package let after: Bool?
@@ -87,19 +87,22 @@ package enum Verdict: Sendable, Equatable {
 
   /// The result is unchanged.
   case unaffected
-  /// The sequence is unchanged, but these of its objects have at least another version.
+  /// The sequence is unchanged, but at least the versions of these objects differ.
   case values(Set<ObjectKey>)
-  /// At most these objects enter, leave or move, and those have at least another version.
+  /// At most the objects in the dictionary enter, leave or move; at least the versions of the
+  /// objects in `values` differ.
   case members([ObjectKey: Match], values: Set<ObjectKey>)
-  /// The number of objects differs; one of the objects that enter or leave.
+  /// The number of objects differs; `of` is an object that enters or leaves.
   case count(difference: Int64, of: ObjectKey)
-  /// Beside the effect of the result's own objects, the fetch reads these changed objects at the
-  /// ends of paths, and maybe others that it includes.
+  /// The result's own objects have the effect `own`, and the fetch reads these changed objects at
+  /// the ends of paths.
+  ///
+  /// The fetch may also include other changed objects.
   indirect case reaching([RelatedReads.Path: Set<ObjectKey>], own: Verdict)
   /// The effect is unknown until the result is read again.
   case undecided
 
-  /// The first of the objects that the effect names; nil where it names none.
+  /// The first object that the effect names; nil if the effect names none.
   package var first: ObjectKey? {
     switch self {
     case .count(_, let key): key
@@ -108,7 +111,7 @@ package enum Verdict: Sendable, Equatable {
     }
   }
 
-  /// The changed objects that decide the effect; nil where all may.
+  /// The changed objects that decide the effect; nil if any changed object may.
   package var objects: Set<ObjectKey>? {
     switch self {
     case .unaffected: []
@@ -119,13 +122,13 @@ package enum Verdict: Sendable, Equatable {
   }
 }
 
-/// How far the search for an effect goes; an effect beyond that is undecided.
+/// The limits of the search for an effect, beyond which the effect is undecided.
 package struct VerdictLimits: Sendable {
   /// The maximum number of objects that may enter, leave or move.
   package var membersMax: Int
-  /// The maximum number of other objects.
+  /// The maximum number of objects that change only values.
   package var valuesMax: Int
-  /// Whether the search has to end, asked between changes; nil for a search that goes on.
+  /// The check between changes whether the search must stop; nil if the search is never stopped.
   package var isStopped: (@Sendable () -> Bool)?
 
   package init(membersMax: Int = .max, valuesMax: Int = .max) {
@@ -134,7 +137,7 @@ package struct VerdictLimits: Sendable {
   }
 }
 
-/// The rows of a changed object before and after the changes; nil where it did not exist.
+/// The rows of a changed object before and after the changes; nil if the object did not exist.
 package struct ChangedRow {
   package let before: RowValues?
   package let after: RowValues?
@@ -144,7 +147,7 @@ package struct ChangedRow {
     self.after = after
   }
 
-  /// Whether both are the same row.
+  /// Whether `before` and `after` are the same row.
   var isSame: Bool {
     guard let before, let after else { return false }
     return before.isSame(as: after)
@@ -156,9 +159,9 @@ extension Interest {
   ///
   /// - Parameters:
   ///   - set: The change set.
-  ///   - rows: The rows of changed objects, as far as they were read.
+  ///   - rows: The rows of changed objects; rows that were not read are missing.
   /// - Returns: The verdict.
-  /// - Complexity: Linear in the change set, and in the observed objects where they are fewer.
+  /// - Complexity: Linear in the change set, and in the observed objects if they are fewer.
   package func verdict(
     on set: ChangeSet,
     _ rows: [ObjectKey: ChangedRow] = [:]
@@ -170,11 +173,11 @@ extension Interest {
   ///
   /// - Parameters:
   ///   - set: The change set.
-  ///   - entries: Its changes with their rows.
-  ///   - candidates: The numbers of the entries that may concern a fetch; nil for all of its
-  ///     entities.
+  ///   - entries: The changes of the set with their rows.
+  ///   - candidates: The indices of the entries that may concern a fetch; nil for all entries of
+  ///     its entities.
   ///   - conditions: The fetch's condition, bound to the rows of each of its entities.
-  ///   - limits: How far the search for the effect goes.
+  ///   - limits: The limits of the search for the effect.
   /// - Returns: The verdict.
   package func verdict(
     on set: ChangeSet,
@@ -244,7 +247,7 @@ extension Interest {
   /// Returns the changed objects that may have moved in the order of a fetch.
   ///
   /// - Parameter set: The change set.
-  /// - Returns: The objects; nil where any object may have moved, and for other requests.
+  /// - Returns: The objects; nil if any object may have moved, or if the request is not a fetch.
   /// - Complexity: Linear in the change set.
   package func moving(in set: ChangeSet) -> Set<ObjectKey>? {
     guard case .fetch(let entities, let membership, _) = self, !mayReorder(set) else { return nil }
@@ -255,20 +258,20 @@ extension Interest {
     return moving
   }
 
-  /// Returns whether related objects decide the order, so that any object may have moved.
+  /// Returns whether any object may have moved, because related objects decide the order.
   ///
   /// - Complexity: Linear in the change set for a fetch that reads related objects.
   package func mayReorder(_ set: ChangeSet) -> Bool {
     !related.isEmpty && set.changes.values.contains(where: reachesOrder)
   }
 
-  /// Returns whether a change concerns other objects that the request reads.
+  /// Returns whether a change concerns related objects that the request reads.
   private func reachesRelated(_ change: ObjectChange) -> Bool {
     guard let read = related[change.key.entity] else { return false }
     return Self.concerns(change, read)
   }
 
-  /// Returns whether a change concerns other objects that the order of a fetch may read.
+  /// Returns whether a change concerns related objects that the order of a fetch may read.
   private func reachesOrder(_ change: ObjectChange) -> Bool {
     guard reachesRelated(change) else { return false }
     guard case .fetch(_, let membership, _) = self, let reads = membership.reads else {
@@ -281,14 +284,14 @@ extension Interest {
       || reads.paths.contains { path, entities in path.role == .order && concerns(entities) }
   }
 
-  /// The number of changes between two questions whether to stop.
+  /// The number of changes between two checks whether to stop.
   private static let changesOfPause = 1024
 
-  /// Returns the changed objects that a fetch reads at the ends of paths, and whether it includes
-  /// any.
+  /// Returns the changed objects that a fetch reads at the ends of paths, and whether the fetch may
+  /// include changed objects.
   ///
-  /// - Returns: The objects; nil where a change concerns the request in another way, where they are
-  ///   more than an effect may name, or where the search has to end.
+  /// - Returns: The objects; nil if a change concerns the request in another way, if an effect may
+  ///   not name so many objects, or if the search must stop.
   private func reached(
     by set: ChangeSet,
     _ limits: VerdictLimits
@@ -317,7 +320,7 @@ extension Interest {
 
 /// The effect of changes of a fetch's own objects.
 private struct FetchEffect {
-  /// How a change of some properties concerns the fetch.
+  /// The aspects of the fetch that a change of some properties concerns.
   private struct Concern {
     let membership: Bool
     let order: Bool
@@ -326,21 +329,21 @@ private struct FetchEffect {
   private let membership: Interest.Membership
   private let entries: ChangeEntries
   private let limits: VerdictLimits
-  /// How the changes of each shape concern the fetch; nil for shapes that have not occurred.
+  /// The concern of the changes of each shape; nil for shapes that have not occurred yet.
   private var concerns: [Concern?]
   private var members: [ObjectKey: Verdict.Match] = [:]
   private var values: Set<ObjectKey> = []
-  /// The change of the number of objects, and one that enters or leaves.
+  /// The change of the number of objects, and the first object that enters or leaves.
   private var difference: (count: Int64, of: ObjectKey?) = (0, nil)
-  /// Whether the effect is unknown, whatever the other changes are.
+  /// Whether the effect is undecided, regardless of the remaining changes.
   private(set) var isUndecided = false
-  /// The condition for the entity of the next changes, and the table that it is known to fit.
+  /// The condition for the entity of the current changes, and the table that the condition fits.
   private var condition: BoundCondition?
   private var table: RowTable?
-  /// The weight of the rows that are compared before the limits are asked again.
+  /// The weight of the rows that may still be compared before the next check whether to stop.
   private var weightLeft = Self.weightOfPause
 
-  /// The weight of the rows between two questions whether to stop: less than a millisecond.
+  /// The weight of the rows between two checks whether to stop: less than a millisecond.
   private static let weightOfPause = 1024
 
   init(
@@ -363,13 +366,13 @@ private struct FetchEffect {
     return values.isEmpty ? .unaffected : .values(values)
   }
 
-  /// Begins with the changes of one entity.
+  /// Prepares for the changes of the next entity.
   mutating func begin(_ condition: BoundCondition?) {
     self.condition = condition
     table = nil
   }
 
-  /// Whether the search has to end before the next change.
+  /// Whether the search must stop before the next change.
   var isStopped: Bool {
     mutating get {
       weightLeft -= entries.weight
@@ -391,7 +394,7 @@ private struct FetchEffect {
     return concern
   }
 
-  /// Returns whether a row matches; nil where the row does not decide it.
+  /// Returns whether a row matches the condition; nil if the row does not decide.
   private mutating func evaluate(_ row: RowValues?) -> Bool? {
     guard let row else { return false }
     if table !== row.table {
@@ -413,7 +416,8 @@ private struct FetchEffect {
     var after: Bool?
     if entries.rows[index] != nil {
       after = evaluate(entries.rows[index]?.after)
-      // Where nothing that the condition reads has changed, it has the value that it had.
+      // If no column of the condition has changed, the condition has the same value before and
+      // after.
       let isSame = !concern.membership || entries.rows[index]?.isSame == true
       before = isSame ? after : evaluate(entries.rows[index]?.before)
     } else {

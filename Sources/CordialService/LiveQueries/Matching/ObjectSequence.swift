@@ -1,10 +1,10 @@
 import Algorithms
 
-/// A sequence of the numbers of objects, in chunks that its copies share.
+/// A sequence of object numbers in chunks, which its copies share.
 ///
-/// An edit of a copy costs the list of chunks and one chunk, not the whole sequence.
+/// An edit of a copy costs the list of chunks and one chunk, instead of the whole sequence.
 package struct ObjectSequence: Sendable {
-  /// The maximum length of a chunk; a longer one is halved.
+  /// The maximum length of a chunk; a longer chunk is split in half.
   private static let chunkMax = 1024
 
   private var chunks: [[Int64]] = []
@@ -29,9 +29,9 @@ package struct ObjectSequence: Sendable {
     count += 1
   }
 
-  /// Inserts an element before the one at an offset, or at the end.
+  /// Inserts an element at an offset, or at the end if the offset is beyond it.
   ///
-  /// - Complexity: The number of chunks, and the length of one.
+  /// - Complexity: Linear in the number of chunks, and in the length of a chunk.
   package mutating func insert(_ element: Int64, at offset: Int) {
     guard offset < count else { return append(element) }
     let index = chunk(at: offset)
@@ -47,7 +47,7 @@ package struct ObjectSequence: Sendable {
 
   /// Removes the element at an offset.
   ///
-  /// - Complexity: The number of chunks, and the length of one.
+  /// - Complexity: Linear in the number of chunks, and in the length of a chunk.
   package mutating func remove(at offset: Int) {
     let index = chunk(at: offset)
     chunks[index].remove(at: offset - starts[index])
@@ -66,7 +66,7 @@ package struct ObjectSequence: Sendable {
     return elements
   }
 
-  /// Returns the offset of an element; nil where it does not occur.
+  /// Returns the offset of an element; nil if the element does not occur.
   ///
   /// - Complexity: Linear.
   package func firstIndex(of element: Int64) -> Int? {
@@ -100,7 +100,8 @@ extension ObjectSequence: RandomAccessCollection, Equatable, ExpressibleByArrayL
     first.count == second.count && first.elementsEqual(second)
   }
 
-  /// An iterator of its own: a generic one is not specialized for callers in other modules.
+  /// An iterator for this type, because callers in other modules would not specialize a generic
+  /// iterator.
   package struct Iterator: IteratorProtocol {
     private var rest: ArraySlice<[Int64]>
     private var chunk: [Int64] = []

@@ -1,31 +1,34 @@
 import CordialValues
 import ObjectModel
 
-/// The ranges of one column that requests select, for finding those that have a value.
+/// An index of the ranges that requests select of one column, for finding the ranges of a value.
 struct RangeIndex: Sendable {
   private struct Entry: Sendable {
     let low: AttributeValue?
     let high: AttributeValue?
     let number: Int
-    /// The number of ranges that were inserted before.
+    /// The number of ranges that were inserted before this range.
     let serial: Int
   }
 
-  /// The ranges by ascending low bound, as a balanced tree: the middle of each part is its root.
+  /// The ranges by ascending low bound, as a balanced tree: the middle range of a part is its root.
   private var entries: [Entry] = []
-  /// For each root, whether a range of its part has no high bound, or the greatest one.
+  /// The greatest high bound in the part of each root; nil if a range of the part has no high
+  /// bound.
   private var highest: [AttributeValue?] = []
   /// The ranges that are not in the tree yet.
   private var fresh: [Entry] = []
-  /// The serials of the ranges that are still in the tree, but not of any request.
+  /// The serials of ranges that are still stored, but no longer belong to a request.
   private var removed: Set<Int> = []
   /// The serials of the ranges of each request.
   private var serials: [Int: [Int]] = [:]
   private var nextSerial = 0
 
-  /// The number of ranges that are searched one by one, for trees of any size.
+  /// The number of fresh or removed ranges that never cause a rebuild, whatever the size of the
+  /// tree.
   private static let freshMin = 64
-  /// The part of the ranges that is searched one by one.
+  /// The ratio of a larger tree's ranges to fresh or removed ranges below which the tree is
+  /// rebuilt.
   private static let freshRatio = 16
 
   var isEmpty: Bool { serials.isEmpty }
@@ -44,12 +47,12 @@ struct RangeIndex: Sendable {
     removed.formUnion(serials.removeValue(forKey: number) ?? [])
   }
 
-  /// Calls a body with the number of each request that has a range with a value.
+  /// Calls a body for each range that contains a value, with the number of the range's request.
   ///
-  /// - Complexity: The logarithm of the number of ranges, linear in the found ones and in those
-  ///   that were inserted last.
+  /// - Complexity: Logarithmic in the number of ranges; linear in the found ranges and in the
+  ///   ranges that are not in the tree yet.
   func each(with value: AttributeValue, _ body: (Int) -> Void) {
-    // Every comparison with a missing value is false.
+    // A missing value is in no range, because every comparison with it is false.
     guard value != .null else { return }
     for entry in fresh where Self.contains(entry, value) && !removed.contains(entry.serial) {
       body(entry.number)
@@ -92,7 +95,8 @@ struct RangeIndex: Sendable {
     if !entries.isEmpty { _ = raise(0..<entries.count) }
   }
 
-  /// Sets the greatest high bound of each root of a part that is not empty.
+  /// Sets the greatest high bounds of the roots in a nonempty part, and returns the bound of the
+  /// part.
   private mutating func raise(_ part: Range<Int>) -> AttributeValue? {
     let root = (part.lowerBound + part.upperBound) / 2
     for half in [part.lowerBound..<root, root + 1..<part.upperBound] where !half.isEmpty {

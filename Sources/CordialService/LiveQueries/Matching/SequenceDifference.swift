@@ -1,6 +1,6 @@
 import CordialValues
 
-/// The difference between two sequences of objects, in the form of the wire.
+/// The difference between two sequences of objects, in the form of the protocol.
 package struct SequenceDifference: Sendable, Equatable {
   /// An element that is removed from its old offset.
   package struct Removal: Sendable, Equatable {
@@ -37,15 +37,14 @@ package struct SequenceDifference: Sendable, Equatable {
 
   /// Compares two sequences of distinct elements of which only some may have moved.
   ///
-  /// The difference is that of a `SequenceEdit`. There is none where other elements have moved too.
+  /// The difference is that of a `SequenceEdit`. It is nil if elements outside `moving` have moved.
   ///
   /// - Parameters:
   ///   - old: The sequence before.
   ///   - new: The sequence after.
   ///   - moving: The elements that may have moved.
   /// - Throws: `RepeatedObject`.
-  /// - Complexity: Linear in the part between the common beginning and end, and O(n log n) in its
-  ///   moving elements.
+  /// - Complexity: Linear in the sequences, and O(n log n) in the moving elements.
   package init?(from old: ObjectSequence, to new: ObjectSequence, moving: Set<Int64>) throws {
     let (before, after) = (old.elements, new.elements)
     let (start, tail) = Self.common(before, after)
@@ -62,7 +61,7 @@ package struct SequenceDifference: Sendable, Equatable {
     self = try SequenceEdit(of: old, candidates: candidates) { _ in placed }.difference
   }
 
-  /// Returns the lengths of the common beginning and of the common end after it.
+  /// Returns the length of the common prefix, and of the common suffix after the prefix.
   private static func common(_ old: [Int64], _ new: [Int64]) -> (start: Int, tail: Int) {
     var start = 0
     while start < old.count, start < new.count, old[start] == new[start] { start += 1 }
@@ -75,9 +74,9 @@ package struct SequenceDifference: Sendable, Equatable {
     return (start, tail)
   }
 
-  /// Returns the offsets of elements by the elements.
+  /// Returns the elements at the given offsets, each with its offset.
   ///
-  /// - Throws: `RepeatedObject` where one element is at two offsets.
+  /// - Throws: `RepeatedObject` if an element is at two offsets.
   static func offsets<Sequence: RandomAccessCollection>(
     _ offsets: some Collection<Int>,
     in sequence: Sequence
@@ -89,14 +88,14 @@ package struct SequenceDifference: Sendable, Equatable {
 
   /// Compares two sequences of distinct elements.
   ///
-  /// The difference moves as few elements as possible: those outside a longest ascending run of old
-  /// offsets.
+  /// The difference moves as few elements as possible: the elements outside a longest increasing
+  /// subsequence of old offsets.
   ///
   /// - Parameters:
   ///   - old: The sequence before.
   ///   - new: The sequence after.
   /// - Throws: `RepeatedObject`.
-  /// - Complexity: O(n log n) in the part between the common beginning and end.
+  /// - Complexity: Linear in the sequences, and O(n log n) between their common prefix and suffix.
   package init(from old: ObjectSequence, to new: ObjectSequence) throws {
     try self.init(from: old.elements, to: new.elements)
   }

@@ -12,11 +12,11 @@ package struct SequenceEdit: Sendable {
   /// - Parameters:
   ///   - old: The sequence of distinct elements before.
   ///   - candidates: The elements that may leave, enter or move.
-  ///   - offsets: Returns the candidates that belong to the sequence, in order. It gets the
-  ///     sequence without the candidates, and returns each with the number of elements before it.
+  ///   - offsets: Receives the sequence without the candidates. Returns the candidates that belong
+  ///     to the new sequence, in order, each with the number of elements before it.
   /// - Throws: The errors of `offsets`, and `RepeatedObject`.
-  /// - Complexity: Linear in the sequence; few candidates are searched for, and nothing is copied
-  ///   but the chunks that they leave or enter.
+  /// - Complexity: Linear in the sequence; for few candidates, only the chunks that they leave or
+  ///   enter are copied.
   package init(
     of old: ObjectSequence,
     candidates: Set<Int64>,
@@ -25,8 +25,8 @@ package struct SequenceEdit: Sendable {
     let leaving = Self.positions(of: candidates, in: old)
     let kept = Self.removing(leaving, from: old)
     let entering = try offsets(kept)
-    // A candidate that stays between the same kept elements, in the same order with others there,
-    // has not moved.
+    // A candidate has not moved if it stays between the same kept elements, in the same order with
+    // the other candidates there.
     var oldGaps: [Int: [Int64]] = [:]
     for (index, offset) in leaving.enumerated() {
       oldGaps[offset - index, default: []].append(old[offset])
@@ -64,7 +64,7 @@ package struct SequenceEdit: Sendable {
     sequence = Self.merged(kept, entering)
   }
 
-  /// The number of elements from which a new sequence is made instead of editing a copy.
+  /// The maximum number of elements for which a copy is edited instead of building a new sequence.
   private static let editsMax = 64
 
   /// Returns the offsets of elements, ascending.
@@ -75,7 +75,7 @@ package struct SequenceEdit: Sendable {
     return sequence.enumerated().filter { elements.contains($0.element) }.map(\.offset)
   }
 
-  /// Returns a sequence without the elements at offsets, which ascend.
+  /// Returns a sequence without the elements at some offsets, given in ascending order.
   private static func removing(_ offsets: [Int], from sequence: ObjectSequence) -> ObjectSequence {
     guard offsets.count > editsMax else {
       var kept = sequence

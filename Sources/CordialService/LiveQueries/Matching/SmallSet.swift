@@ -1,6 +1,6 @@
-/// A set that needs no memory of its own for one element.
+/// A set that allocates no memory for a single element.
 ///
-/// Most of the many sets that an index of requests has are of this kind.
+/// An index of requests has many sets, and most of them have a single element.
 package struct SmallSet<Element: Hashable & Sendable>: Sendable, Sequence {
   private enum Storage: Sendable {
     case none
@@ -34,21 +34,21 @@ package struct SmallSet<Element: Hashable & Sendable>: Sendable, Sequence {
     }
   }
 
-  /// Adds an element; has no effect for one that the set contains.
+  /// Adds an element, unless the set already contains it.
   package mutating func insert(_ element: Element) {
     switch storage {
     case .none: storage = .one(element)
     case .one(let only):
       if only != element { storage = .many([only, element]) }
     case .many(var elements):
-      // The elements have one owner while they change.
+      // Clears `storage` first, so that `elements` has one owner and the insertion copies nothing.
       storage = .none
       elements.insert(element)
       storage = .many(elements)
     }
   }
 
-  /// Removes an element; has no effect for one that the set does not contain.
+  /// Removes an element, if the set contains it.
   package mutating func remove(_ element: Element) {
     switch storage {
     case .none: break

@@ -1,16 +1,16 @@
 package import CordialValues
 import ObjectModel
 
-/// The observed requests of all connections, indexed by the objects, entities and values that
-/// concern them.
+/// The observed requests of all connections, indexed by the objects, entities and values on which
+/// they depend.
 ///
-/// A fetch whose condition requires a value of a property, or bounds for it, is indexed by that
-/// value or range. A change of an object then concerns only the fetches of the values that the
-/// object has before and after it.
+/// A fetch whose condition requires a value or a range of a property is indexed by that value or
+/// range. A change of an object then concerns only the fetches that require one of the object's
+/// values before or after the change.
 package struct SubscriptionTable: Sendable {
   private var entries: [Int: Entry] = [:]
   private var byObject: [ObjectKey: SmallSet<Int>] = [:]
-  /// The requests that every change of an entity may concern, beside `compared`.
+  /// The requests that any change of an entity may concern, except for the fetches in `compared`.
   private var byEntity: [Int: Set<Int>] = [:]
   /// The fetches of each entity that are compared with every change of its objects.
   private var compared: [Int: ComparedFetches] = [:]
@@ -35,8 +35,10 @@ package struct SubscriptionTable: Sendable {
     }
   }
 
-  /// The fetches of one entity that neither values nor ranges index, and that read no related
-  /// objects, with their conditions for the entity side by side: a commit reads them all.
+  /// The fetches of one entity that are not indexed by values or ranges and read no related
+  /// objects.
+  ///
+  /// Their conditions are stored side by side, because a commit evaluates all of them.
   private struct ComparedFetches: Sendable {
     private(set) var numbers: [Int] = []
     private var conditions: [BoundCondition] = []
@@ -57,8 +59,8 @@ package struct SubscriptionTable: Sendable {
       indexes[last] = index
     }
 
-    /// Calls a body with each fetch, and whether the rows of a few changes of the entity show
-    /// that the fetch has none of their objects before or after them.
+    /// Calls a body with each fetch, and with whether the rows show that no changed object matches
+    /// the fetch before or after the changes.
     func each(with changes: ChangeEntries, _ body: (Int, Bool) -> Void) {
       for index in numbers.indices {
         let condition = conditions[index]
@@ -73,8 +75,10 @@ package struct SubscriptionTable: Sendable {
     }
   }
 
-  /// The columns that requests read of one entity, each at its index for as long as any is
-  /// read: the conditions name their columns by these indexes.
+  /// The columns of one entity that requests read.
+  ///
+  /// A column keeps its index while requests read any column, because conditions name columns by
+  /// index.
   private struct ReadColumns: Sendable {
     private(set) var names: [String] = []
     /// The number of requests that read each column.
@@ -223,15 +227,16 @@ package struct SubscriptionTable: Sendable {
     if compared[entity]?.numbers.isEmpty == true { compared[entity] = nil }
   }
 
-  /// Returns the columns that requests read of changed objects of an entity, and some that no
-  /// request reads any more.
+  /// Returns the columns that requests read of changed objects of an entity.
+  ///
+  /// The result may also have columns that requests no longer read.
   package func columns(of entity: Int) -> [String] { columns[entity]?.names ?? [] }
 
-  /// Returns some changes that concern the same requests as all changes of a set, as long as no
-  /// rows are known.
+  /// Returns a part of a change set that concerns the same requests as the whole set, if no rows
+  /// are known.
   ///
-  /// The changes of observed objects are kept. Of all others, one is kept of each entity, kind and
-  /// set of properties.
+  /// The part has all changes of observed objects. It has only one of the other changes for each
+  /// entity, kind and set of properties.
   ///
   /// - Complexity: Linear in the change set.
   package func representatives(of set: ChangeSet) -> ChangeSet {
@@ -253,7 +258,7 @@ package struct SubscriptionTable: Sendable {
     return reduced
   }
 
-  /// Brings the indexes into the form in which they are searched.
+  /// Prepares the indexes for searches.
   package mutating func prepare() {
     for index in byValue.values.indices { byValue.values[index].prepare() }
   }
@@ -262,10 +267,10 @@ package struct SubscriptionTable: Sendable {
   ///
   /// - Parameters:
   ///   - set: The change set.
-  ///   - rows: The rows of changed objects, as far as they were read, with all columns that
-  ///     requests read.
-  /// - Returns: The verdicts on the requests that the indexes name, in the order of the requests'
-  ///   numbers; `unaffected` for all others.
+  ///   - rows: The rows of changed objects, with all columns that requests read; rows that were not
+  ///     read are missing.
+  /// - Returns: The verdicts on the requests that the indexes name, in the order of the request
+  ///   numbers. All other requests are unaffected.
   /// - Complexity: Linear in the change set and in the requests that it concerns.
   package func verdicts(
     on set: ChangeSet,
@@ -275,15 +280,15 @@ package struct SubscriptionTable: Sendable {
     return comparison.concerned.map { ($0.number, comparison.verdict(on: $0)) }
   }
 
-  /// The maximum number of pairs of a request and a change that are compared before requests are
-  /// listed: about 5 ms.
+  /// The maximum number of comparisons of a request with a change while the concerned requests are
+  /// collected: about 5 ms.
   private static let earlyMax = 1 << 14
 
   /// Returns the requests that changes may concern.
   ///
   /// - Parameter changes: The changes.
-  /// - Returns: The requests with the numbers of these changes, in the order of the requests'
-  ///   numbers, and the numbers of requests that were compared and are unaffected.
+  /// - Returns: The concerned requests with the indices of their changes, in the order of the
+  ///   request numbers; and the numbers of the requests that were compared and are unaffected.
   func concerned(
     by changes: ChangeEntries
   ) -> (concerned: [ChangeComparison.Concern], unaffected: [Int]) {
@@ -317,8 +322,7 @@ package struct SubscriptionTable: Sendable {
       }
     }
     let concerned = affected.union(candidates.numbers).sorted().map { number in
-      // A fetch that is indexed by values or ranges may also be affected by related objects, with
-      // no change of its own objects.
+      // If only related objects affect an indexed fetch, its list of candidates is empty.
       let isIndexed = entries[number]?.isIndexedByValue == true
       return ChangeComparison.Concern(
         number: number,
@@ -340,15 +344,16 @@ package struct SubscriptionTable: Sendable {
   }
 }
 
-/// The numbers of the changes that may concern each request.
+/// The indices of the changes that may concern each request.
 private struct CandidateLists {
-  /// The changes, ascending; nil for all of the request's entities.
+  /// The ascending indices of the changes, by request number; nil for all changes of the request's
+  /// entities.
   private var lists: [Int: [Int32]?] = [:]
   private var count = 0
 
-  /// The number of changes that are listed for all requests together: 32 MiB.
+  /// The maximum number of changes in all lists together: 32 MiB.
   private static let countMax = 8 << 20
-  /// The number of changes that are listed for each request, for change sets of any size.
+  /// The length that a list may always reach, even for a small change set.
   private static let listMin = 64
 
   var numbers: Dictionary<Int, [Int32]?>.Keys { lists.keys }
@@ -361,9 +366,9 @@ private struct CandidateLists {
     for number in numbers { lists[number] = .some(nil) }
   }
 
-  /// Adds a change unless it is the last one of the request.
+  /// Adds a change to the list of a request, unless the list ends with that change.
   ///
-  /// A list of most changes is replaced by all changes.
+  /// A list that would be too long is replaced by nil, so that all changes are compared.
   mutating func add(_ change: Int32, to number: Int, of changes: Int) {
     let isLong = { (length: Int) in length >= max(Self.listMin, changes / 4) }
     func insert(_ list: inout [Int32]?) {
@@ -381,19 +386,19 @@ private struct CandidateLists {
   }
 }
 
-/// A change set beside the requests that it may concern.
+/// The comparison of a change set with the requests that it may concern.
 package struct ChangeComparison {
   /// A request that the changes may concern.
   package struct Concern: Sendable {
     package let number: Int
-    /// The numbers of the changes; nil for all of the request's entities.
+    /// The indices of the changes; nil for all changes of the request's entities.
     let candidates: [Int32]?
   }
 
   package let set: ChangeSet
   /// The requests, in the order of their numbers.
   package let concerned: [Concern]
-  /// The numbers of other requests that were compared, which the changes do not affect.
+  /// The numbers of the requests that were compared and that the changes do not affect.
   package let unaffected: [Int]
   private let table: SubscriptionTable
   private let entries: ChangeEntries
@@ -402,8 +407,8 @@ package struct ChangeComparison {
   ///
   /// - Parameters:
   ///   - set: The change set.
-  ///   - rows: The rows of changed objects, as far as they were read, with all columns that
-  ///     requests read.
+  ///   - rows: The rows of changed objects, with all columns that requests read; rows that were not
+  ///     read are missing.
   ///   - table: The requests.
   /// - Complexity: Linear in the change set and in the requests that it concerns.
   package init(
@@ -414,7 +419,7 @@ package struct ChangeComparison {
     self.init(set, ChangeEntries(set, rows), with: table)
   }
 
-  /// Compares a change set, whose changes were numbered before, with the requests of a table.
+  /// Compares a change set with the requests of a table, using changes that are already numbered.
   package init(
     _ set: ChangeSet,
     _ entries: ChangeEntries,
@@ -426,8 +431,8 @@ package struct ChangeComparison {
     (concerned, unaffected) = table.concerned(by: entries)
   }
 
-  /// The number of pairs of a request and a change that are compared at most; a pair with a long
-  /// text counts as several.
+  /// The maximum number of comparisons of a request with a change, multiplied by the weight of the
+  /// longest text.
   package var pairCount: Int {
     entries.weight * concerned.reduce(0) { $0 + ($1.candidates?.count ?? entries.changes.count) }
   }
@@ -436,7 +441,7 @@ package struct ChangeComparison {
   ///
   /// - Parameters:
   ///   - concern: The request.
-  ///   - limits: How far the search for the effect goes.
+  ///   - limits: The limits of the search for the effect.
   /// - Returns: The verdict.
   /// - Complexity: Linear in the changes that may concern the request.
   package func verdict(

@@ -4,7 +4,7 @@ import JSON
 import ObjectModel
 import PersistentStore
 
-/// The number of the objects of a fetch.
+/// A query that counts the objects of a fetch.
 struct CountQuery: LiveQuery {
   struct Result: QueryResult {
     var count: Int64
@@ -24,7 +24,7 @@ struct CountQuery: LiveQuery {
     _ request: ObservedRequest,
     _ inclusion: Observation.Inclusion
   ) -> Interest {
-    // No update says which objects altered the number.
+    // Updates that report only the number do not need the objects that altered the number.
     let isNumber =
       plan.sectionColumn == nil && request.fetch?.sectionBy == nil && !request.explains
       && request.include.isEmpty
@@ -54,7 +54,7 @@ struct CountQuery: LiveQuery {
     return Result(count: count, extras: try reader.readExtras(request, plan, of: [], &out))
   }
 
-  /// Counts the objects that enter or leave; returns nil where rows do not decide it.
+  /// Counts the objects that enter or leave; returns nil if rows do not decide which objects do.
   func refresh(_ result: Result, _ change: ResultChange) throws -> RefreshedResult<Result>? {
     var refreshed = RefreshedResult(result: result)
     switch change.verdict {
@@ -122,17 +122,16 @@ struct CountQuery: LiveQuery {
   }
 }
 
-/// What fetches of objects and of their number have in common.
+/// The parts that fetches of objects and counts of objects share.
 extension FetchPlan {
   /// Returns the data on which the result depends.
   ///
   /// - Parameters:
-  ///   - inclusion: What decides which objects are included.
-  ///   - reads: How the fetch reaches objects at the ends of paths; nil where a change of these is
+  ///   - inclusion: The data that decides which objects are included.
+  ///   - reads: The paths to related objects; nil if the effect of a change of these objects is
   ///     always undecided.
-  ///   - ignoresValues: Whether nothing depends on the values of the objects, only on their
-  ///     sequence.
-  ///   - isCount: Whether the result is a number, and nothing says which objects altered it.
+  ///   - ignoresValues: Whether the result depends only on the sequence of the objects.
+  ///   - isCount: Whether the result depends only on the number of the objects.
   /// - Returns: The data.
   func interest(
     _ inclusion: Observation.Inclusion,
@@ -140,7 +139,7 @@ extension FetchPlan {
     ignoresValues: Bool,
     isCount: Bool = false
   ) -> Interest {
-    // The columns with which the sections and the rows before the window are counted.
+    // These columns are needed to count the sections and the rows before the window.
     var counted: Set<String> = []
     if let section = sectionColumn { counted.insert(section) }
     if request.offset > 0, let order = orderColumns { counted.formUnion(order) }

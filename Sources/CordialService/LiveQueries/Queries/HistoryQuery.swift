@@ -4,9 +4,9 @@ import JSON
 import PersistentHistory
 import PersistentStore
 
-/// The commits that pass filters.
+/// A query for the commits that pass filters.
 struct HistoryQuery: LiveQuery {
-  /// The client has all commits up to its position, so that nothing has to be kept.
+  /// A result without data, because the client has all commits up to its position.
   struct Result: QueryResult {
     var elementCount: Int { 0 }
     var bytes: Int { 0 }

@@ -4,25 +4,29 @@ package import ObjectModel
 import PersistentHistory
 package import PersistentStore
 
-/// One kind of observed request, compiled for the model of a store: what its result depends on, and
-/// how the result is read, brought to a later snapshot, compared and written.
+/// One kind of observed request, compiled for the model of a store.
 ///
-/// A new kind is a type, and a line of `ResultReader.compile`, which decodes its request. All other
-/// code asks the query what it needs to know, and never which kind it is.
+/// The query states the data on which its result depends. It reads the result, refreshes the result
+/// at later snapshots, compares results and writes them.
+///
+/// A new kind needs a type, and a line of `ResultReader.compile` for its request. All other code
+/// uses the members of this protocol, and never checks the kind.
 package protocol LiveQuery: Sendable {
-  /// What the kind keeps of a result.
+  /// The data that the kind keeps of a result.
   associatedtype Result: QueryResult
 
   /// Whether the result depends on ICU's folding or collation.
   var usesCollation: Bool { get }
-  /// Whether the event loop may read the rows of a few objects: they have no values of other
-  /// objects, and none that functions of the program compute, which may take long.
+  /// Whether the event loop may read the rows of a few objects.
+  ///
+  /// The loop may not read values of related objects, or values that functions of the program
+  /// compute, because these may take long.
   var mayRunOnLoop: Bool { get }
   /// How changes are matched with the request.
   var matching: Matching { get }
-  /// Whether a result is kept for a while after its last subscription.
+  /// Whether a result is kept for a while after its last subscription has ended.
   var isKept: Bool { get }
-  /// Whether the search index decides when the result differs, and no commit.
+  /// Whether the search index, instead of the commits, decides when the result differs.
   var followsIndex: Bool { get }
 
   /// Returns the data on which a result depends.
@@ -30,7 +34,7 @@ package protocol LiveQuery: Sendable {
   /// - Parameters:
   ///   - result: The result.
   ///   - request: The request.
-  ///   - inclusion: What decides which objects are included.
+  ///   - inclusion: The data that decides which objects are included.
   /// - Returns: The data.
   func interest(
     of result: Result,
@@ -38,10 +42,10 @@ package protocol LiveQuery: Sendable {
     _ inclusion: Observation.Inclusion
   ) -> Interest
 
-  /// Returns whether a result depends on other data than an earlier one.
+  /// Returns whether a result depends on different data than an earlier result.
   func hasOtherInterest(_ result: Result, than old: Result) -> Bool
 
-  /// Returns how many objects a verdict names, before the whole request is read again.
+  /// Returns the limits of a verdict, beyond which the whole request is read again.
   ///
   /// - Parameters:
   ///   - result: The result before the changes.
@@ -49,13 +53,12 @@ package protocol LiveQuery: Sendable {
   /// - Returns: The limits.
   func verdictLimits(for result: Result, _ request: ObservedRequest) -> VerdictLimits
 
-  /// Returns whether few look-ups by key show what objects that may enter, leave or move do to a
-  /// result.
+  /// Returns whether a few look-ups by key are sufficient to refresh a result.
   ///
   /// - Parameters:
-  ///   - members: The objects.
+  ///   - members: The objects that may enter, leave or move.
   ///   - result: The result before.
-  /// - Returns: Whether that is so.
+  /// - Returns: Whether a few look-ups are sufficient.
   func isShort(_ members: [ObjectKey: Verdict.Match], for result: Result) -> Bool
 
   /// Returns the effect of changed objects at the ends of paths on the objects of a result.
@@ -65,8 +68,9 @@ package protocol LiveQuery: Sendable {
   ///   - own: The effect of changes of the result's own objects.
   ///   - result: The result before the changes.
   ///   - request: The request.
-  ///   - origins: Finds the objects from which the paths reach the changed ones.
-  /// - Returns: The effect; undecided where the whole request has to be read again.
+  ///   - origins: Returns the objects from which a path reaches the changed objects; nil if there
+  ///     are too many.
+  /// - Returns: The effect; undecided if the whole request must be read again.
   /// - Throws: `SQLiteError`.
   func resolved(
     _ reached: [RelatedReads.Path: Set<ObjectKey>],
@@ -92,7 +96,7 @@ package protocol LiveQuery: Sendable {
     to out: inout UpdateWriter
   ) throws -> Result
 
-  /// Writes the members of a result that is known.
+  /// Writes the members of a result that was read before.
   ///
   /// - Parameters:
   ///   - result: The result at the reader's snapshot.
@@ -107,8 +111,8 @@ package protocol LiveQuery: Sendable {
     to out: inout UpdateWriter
   ) throws
 
-  /// Writes an update with which a client starts over: the member `result`, and the members that
-  /// the kind adds after that member.
+  /// Writes an update for a client that starts over: the member `result`, followed by the members
+  /// that the kind adds.
   ///
   /// The parameters and the errors are those of `write`.
   func writeAnew(
@@ -123,23 +127,26 @@ package protocol LiveQuery: Sendable {
   /// - Parameters:
   ///   - result: The result before.
   ///   - change: The changes.
-  /// - Returns: The result; nil where the whole request has to be read again.
+  /// - Returns: The result; nil if the whole request must be read again.
   /// - Throws: `limitExceeded` for a regular expression that takes too long; `SQLiteError`.
   func refresh(_ result: Result, _ change: ResultChange) throws -> RefreshedResult<Result>?
 
-  /// Returns a result that was read again, with the sequence of the earlier one where both are
-  /// equal, so that a comparison finds that at once.
+  /// Returns a result that was read again, with the sequence of the earlier result if both are
+  /// equal.
+  ///
+  /// A comparison then recognizes at once that the sequences are equal.
   func keepingSequence(of old: Result, in new: Result) -> Result
 
-  /// Returns the entity from whose objects included relationships begin; nil where none are.
+  /// Returns the entity of the objects at which included relationships begin; nil if there are
+  /// none.
   func inclusionStart(in model: Model) -> EntityDescription?
 
-  /// Returns the objects of a result from which included relationships begin.
+  /// Returns the objects of a result at which included relationships begin.
   ///
   /// - Parameters:
   ///   - result: The result.
   ///   - model: The model.
-  /// - Returns: The numbers of the objects, and their entity; nil where there are none.
+  /// - Returns: The object numbers with their entity; nil if there are none.
   /// - Throws: `invalidRequest` for objects of several entities.
   func including(
     _ result: Result,
@@ -153,8 +160,8 @@ package protocol LiveQuery: Sendable {
   /// - Parameters:
   ///   - old: The earlier result.
   ///   - new: The result of the snapshot.
-  ///   - sequence: The difference of the sequences, where it is known.
-  ///   - isLimited: Whether the client starts over where the difference has more elements than the
+  ///   - sequence: The difference of the sequences; nil if unknown.
+  ///   - isLimited: Whether the client starts over if the difference has more elements than the
   ///     result.
   ///   - builder: The encoder.
   /// - Returns: The update.
@@ -167,22 +174,22 @@ package protocol LiveQuery: Sendable {
     _ builder: UpdateBuilder
   ) throws -> ResultUpdate
 
-  /// Returns whether an earlier result has what a later one is compared with.
+  /// Returns whether an earlier result has all data that a comparison with a later result needs.
   ///
-  /// A plan that was compiled before the store could have dangling references may read no other
-  /// objects, so that its result has no digests.
+  /// The earlier plan may have been compiled while the store had no dangling references. If that
+  /// plan read no related objects, the earlier result has no digests.
   func isComparable(_ old: Result, with new: Result) -> Bool
 
-  /// Compares two results, as far as the query's own elements differ.
+  /// Compares the query's own elements in two results.
   ///
   /// - Parameters:
   ///   - old: The earlier result.
   ///   - new: The later result.
-  ///   - comparison: What is known beside them.
-  ///   - difference: Gets the difference.
+  ///   - comparison: Data about both results, such as the changes between them.
+  ///   - difference: Receives the difference.
   /// - Throws: `RepeatedObject`.
-  /// - Complexity: Linear in the changes and in the results where they differ; a result that is the
-  ///   same sequence is searched only for changed objects.
+  /// - Complexity: Linear in the changes, and in the part of the results that differs. In equal
+  ///   sequences, only the changed objects are searched for.
   func compare(
     _ old: Result,
     _ new: Result,
@@ -190,7 +197,7 @@ package protocol LiveQuery: Sendable {
     _ difference: inout ResultDifference
   ) throws
 
-  /// Writes the members of an update that are the query's own.
+  /// Writes the members of an update that only this kind of query has.
   ///
   /// - Parameters:
   ///   - difference: The difference of the results.
@@ -209,16 +216,16 @@ package protocol LiveQuery: Sendable {
 
   /// The fetch whose terms explain an update; nil for none.
   var explainedFetch: FetchRequest? { get }
-  /// The condition that inserted and deleted objects fulfil which explain an update; nil where the
-  /// difference names such objects only.
+  /// The condition that an inserted or deleted object must match to explain an update; nil if the
+  /// difference names only such objects.
   var explainedCondition: RowCondition? { get }
-  /// The entities of the objects outside a window, which may explain that its rows shift; nil
-  /// without a window.
+  /// The entities of the objects outside a window that may explain a shift of its rows; nil without
+  /// a window.
   var windowEntities: [Int]? { get }
   /// Whether the values of related objects decide the order.
   var sortsByRelated: Bool { get }
 
-  /// Returns whether a changed object is one of those that the difference is about.
+  /// Returns whether the difference concerns a changed object of the result.
   func isExplained(
     by change: ObjectChange,
     _ difference: ResultDifference,
@@ -230,7 +237,7 @@ package protocol LiveQuery: Sendable {
   func part(_ property: String, _ inclusion: Observation.Inclusion) -> String?
 }
 
-/// What most kinds have in common.
+/// The default implementations, which fit most kinds.
 extension LiveQuery {
   package var usesCollation: Bool { false }
   package var mayRunOnLoop: Bool { true }

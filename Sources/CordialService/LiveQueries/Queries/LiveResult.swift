@@ -3,16 +3,16 @@ package import CordialValues
 import ObjectModel
 package import PersistentStore
 
-/// What a kind of live query keeps of its result, as far as updates need it.
+/// The data of a result that a kind of live query keeps for updates.
 ///
-/// It never changes. A client that is behind keeps a former one, which shares its storage with the
-/// next ones as far as they are equal.
+/// A result never changes. A client that is behind keeps a former result, which shares the storage
+/// of equal parts with later results.
 package protocol QueryResult: Sendable {
   /// The number of elements of the whole result.
   var elementCount: Int { get }
   /// The approximate memory of the result, in bytes.
   var bytes: Int { get }
-  /// The parts that several kinds have.
+  /// The parts that several kinds have in common.
   var extras: ResultExtras { get }
 }
 
@@ -20,9 +20,10 @@ extension QueryResult {
   package var extras: ResultExtras { ResultExtras() }
 }
 
-/// The parts of a result beside its elements, for the requests that want them.
+/// The parts of a result apart from its elements, for requests that want such parts.
 package struct ResultExtras: Sendable {
-  /// The number of objects without the window.
+  /// The number of objects without the limits of the window; nil if the request does not want a
+  /// total.
   package var total: Int64?
   /// The sections of the whole result; nil for a fetch without sections.
   package var sections: [FetchSection]?
@@ -33,7 +34,7 @@ package struct ResultExtras: Sendable {
   package var bytes: Int { 8 * (3 * included.count + 8 * (sections?.count ?? 0)) }
 }
 
-/// A result after changes, with the difference of its sequence where few objects decided it.
+/// A result after changes, with the difference of its sequence if the refresh computed it.
 package struct RefreshedResult<Result: Sendable>: Sendable {
   package var result: Result
   package var sequence: SequenceDifference?
@@ -47,7 +48,7 @@ package struct RefreshedResult<Result: Sendable>: Sendable {
   }
 }
 
-/// Changes that a result has to follow.
+/// The changes since a result, with the data for refreshing the result.
 package struct ResultChange {
   /// The observation with the earlier result.
   package let observation: Observation
@@ -55,43 +56,45 @@ package struct ResultChange {
   package let verdict: Verdict
   /// The changes from the position of the earlier result to the reader's snapshot.
   package let changes: ChangeSet
-  /// The rows of the changed objects, as far as they were read.
+  /// The rows of the changed objects; rows that were not read are missing.
   package let rows: [ObjectKey: ChangedRow]
   package let reader: ResultReader
 
   package var request: ObservedRequest { observation.request }
-  /// What the request depends on, with the earlier result.
+  /// The data on which the earlier result depends.
   package var interest: Interest { observation.interest }
 }
 
-/// A live query with its result at one position, whatever its kind.
+/// A live query of any kind, with its result at one position.
 ///
-/// Code outside the kinds has results in this form only.
+/// Code outside the kinds uses results only in this form.
 protocol LiveResult: Sendable {
   var query: any LiveQuery { get }
   var elementCount: Int { get }
   /// The approximate memory of the result, in bytes.
   var bytes: Int { get }
 
-  /// Returns this query with an earlier result of the same request, whose own query may be compiled
-  /// for a store without dangling references.
+  /// Returns this query with an earlier result of the same request.
+  ///
+  /// The query of the earlier result may be compiled for a store without dangling references.
   func with(_ earlier: any LiveResult) -> any LiveResult
 
   /// Returns the data on which the result depends.
   func interest(_ request: ObservedRequest, _ inclusion: Observation.Inclusion) -> Interest
 
-  /// Returns whether a result depends on other data than an earlier one of the same request.
+  /// Returns whether the result depends on different data than an earlier result of the same
+  /// request.
   func hasOtherInterest(than old: any LiveResult) -> Bool
 
-  /// Returns how many objects a verdict names, before the whole request is read again.
+  /// Returns the limits of a verdict, beyond which the whole request is read again.
   func verdictLimits(_ request: ObservedRequest) -> VerdictLimits
 
-  /// Returns whether few look-ups by key show what objects that may enter, leave or move do to the
-  /// result.
+  /// Returns whether a few look-ups by key are sufficient to refresh the result, if these objects
+  /// may enter, leave or move.
   func isShort(_ members: [ObjectKey: Verdict.Match]) -> Bool
 
-  /// Returns the effect of changed objects at the ends of paths on the objects of the result, as
-  /// the query does.
+  /// Returns the effect of changed objects at the ends of paths on the objects of the result, like
+  /// `LiveQuery.resolved`.
   func resolved(
     _ reached: [RelatedReads.Path: Set<ObjectKey>],
     own: Verdict,
@@ -112,8 +115,8 @@ protocol LiveResult: Sendable {
     to out: inout UpdateWriter
   ) throws
 
-  /// Writes an update with which a client starts over: the member `result`, and the members that
-  /// the kind adds after that member.
+  /// Writes an update for a client that starts over: the member `result`, followed by the members
+  /// that the kind adds.
   ///
   /// The parameters and the errors are those of `write`.
   func writeAnew(
@@ -122,17 +125,17 @@ protocol LiveResult: Sendable {
     to out: inout UpdateWriter
   ) throws
 
-  /// Returns the result after changes; the whole request is read again where it has to be.
+  /// Returns the result after changes, and reads the whole request again if necessary.
   ///
   /// - Throws: `limitExceeded` for a regular expression that takes too long; `SQLiteError`.
   func refreshed(_ change: ResultChange) throws -> RefreshedResult<any LiveResult>
 
-  /// Returns what turns an earlier result of the same request into this one.
+  /// Returns the update that turns an earlier result of the same request into this result.
   ///
   /// - Parameters:
   ///   - old: The earlier result.
-  ///   - sequence: The difference of the sequences, where it is known.
-  ///   - isLimited: Whether the client starts over where the difference has more elements than the
+  ///   - sequence: The difference of the sequences; nil if unknown.
+  ///   - isLimited: Whether the client starts over if the difference has more elements than the
   ///     result.
   ///   - builder: The encoder.
   /// - Returns: The update.
@@ -145,7 +148,7 @@ protocol LiveResult: Sendable {
   ) throws -> ResultUpdate
 }
 
-/// What turns an earlier result into a later one.
+/// The update that turns an earlier result into a later result.
 package enum ResultUpdate: Sendable {
   /// The results are equal for the client.
   case same
@@ -164,7 +167,7 @@ struct Live<Query: LiveQuery>: LiveResult {
   var bytes: Int { result.bytes }
 
   func with(_ earlier: any LiveResult) -> any LiveResult {
-    // A request has one kind.
+    // The cast succeeds, because the kind of a request never changes.
     (earlier as? Self).map { Live(own: own, result: $0.result) } ?? earlier
   }
 
@@ -231,7 +234,7 @@ struct Live<Query: LiveQuery>: LiveResult {
     isLimited: Bool,
     _ builder: UpdateBuilder
   ) throws -> ResultUpdate {
-    // A request has one kind, whose results alone are compared.
+    // The cast succeeds, because both results are of the same request and therefore of one kind.
     guard let old = old as? Self else { return .larger }
     return try own.update(
       from: old.result,
@@ -244,7 +247,7 @@ struct Live<Query: LiveQuery>: LiveResult {
 }
 
 extension LiveQuery {
-  /// Reads a whole result and writes its members, as `read(_:_:to:)`.
+  /// Reads a whole result and writes its members, like `read(_:_:to:)`.
   func reading(
     _ request: ObservedRequest,
     _ reader: ResultReader,

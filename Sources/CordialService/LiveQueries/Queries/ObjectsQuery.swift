@@ -4,12 +4,12 @@ import JSON
 import ObjectModel
 import PersistentStore
 
-/// Objects by their IDs.
+/// A query for objects by their IDs.
 struct ObjectsQuery: LiveQuery {
   struct Result: QueryResult {
     /// The objects, in the order of the IDs.
     var named: [NamedObject] = []
-    /// The digests of their rows; empty unless rows have values of other objects.
+    /// The digests of the objects' rows; empty unless rows have values of related objects.
     var digests: [UInt64] = []
     var extras = ResultExtras()
 
@@ -44,7 +44,7 @@ struct ObjectsQuery: LiveQuery {
     var related = inclusion.related(with: [:])
     for plan in plans.values { related.merge(plan.related) { $0.union($1) } }
     let isAwaiting = named.contains { $0.key == nil }
-    // An object gets an awaited identity by its insertion, or from an external client.
+    // An insertion or an external client may give an object the awaited identity.
     for plan in plans.values where isAwaiting {
       guard let identity = plan.entity.identity else { continue }
       related[plan.entity.number, default: []].insert(identity.name)
@@ -125,7 +125,7 @@ struct ObjectsQuery: LiveQuery {
       switch kind {
       case .insert: new.exists = true
       case .delete: new.exists = false
-      // A link row may change without the object that it names.
+      // An update does not show that the object exists, because a link row may change alone.
       case .update, nil: break
       }
       // An identity value may name no object now, or a different object than before. An ID of the
@@ -193,7 +193,7 @@ struct ObjectsQuery: LiveQuery {
         guard differs else { continue }
         kind = .update
       }
-      // The tombstone of a deleted object is under the key that it had.
+      // The tombstone of a deleted object has the object's former key.
       let changed = kind == .delete ? before.key ?? key : key
       difference.named.append(
         ResultDifference.NamedChange(

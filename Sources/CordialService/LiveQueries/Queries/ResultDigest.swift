@@ -1,7 +1,8 @@
-/// A digest of a part of a result, by which a later result is compared without keeping its bytes.
+/// A digest of a part of a result, for a comparison with a later result without the former bytes.
 ///
-/// It is of this process alone: Swift's hash function has a random key in each process. No one can
-/// choose values with equal digests, and of 2^64 changes of rows, on average one is not noticed.
+/// A digest is valid only in this process, because Swift's hash function has a random key in each
+/// process. Clients therefore cannot choose values with equal digests. On average, one of 2^64
+/// changes of rows stays unnoticed.
 struct ResultDigest {
   private var hasher = Hasher()
 

@@ -3,7 +3,7 @@ import CordialValues
 import ObjectModel
 import PersistentStore
 
-/// The kinds of live queries by their requests: the only place that names a kind, beside the kinds.
+/// The compilation of requests, which is the only code outside the kinds that names a kind.
 extension ResultReader {
   /// Compiles a request.
   ///

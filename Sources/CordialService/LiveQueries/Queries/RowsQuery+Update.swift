@@ -28,7 +28,7 @@ extension RowsQuery {
     }
   }
 
-  /// Returns the difference of two sequences, the same as that of an edit of the earlier one.
+  /// Returns the difference of two sequences, equal to that of an edit of the earlier sequence.
   private func sequence(
     _ old: Result,
     _ new: Result,

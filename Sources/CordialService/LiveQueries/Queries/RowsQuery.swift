@@ -5,14 +5,14 @@ import ObjectModel
 import PersistentHistory
 import PersistentStore
 
-/// The objects of a fetch, in order: all of them, or a window.
+/// A query for the ordered objects of a fetch, or for a window of these objects.
 struct RowsQuery: LiveQuery {
   struct Result: QueryResult {
-    /// The numbers of the objects, in order.
+    /// The object numbers, in the order of the fetch.
     var objects: ObjectSequence = []
     /// The rows around the window; nil for a fetch without a window.
     var window: WindowRows?
-    /// The commit at which `objects` was read; equal commits mean equal objects.
+    /// The commit at which `objects` was last read or edited; equal commits mean equal objects.
     var revision: Int64
     /// The digests of the rows of `objects`; empty unless rows have values of other objects.
     var digests: [UInt64] = []
@@ -26,10 +26,9 @@ struct RowsQuery: LiveQuery {
 
   let plan: FetchPlan
 
-  /// The number of objects of a result for each object that may move, below which the result is
-  /// read again.
+  /// The ratio of a result's objects to moving objects below which the result is read again.
   private static let rereadRatio = 8
-  /// The number of objects that may move in a result of any size.
+  /// The number of objects that may always move without another read of the whole result.
   private static let movesMin = 16
 
   var usesCollation: Bool { plan.usesCollation }
@@ -54,20 +53,21 @@ struct RowsQuery: LiveQuery {
   func verdictLimits(for result: Result, _ request: ObservedRequest) -> VerdictLimits {
     VerdictLimits(
       membersMax: Self.editsMax(result),
-      // Where rows do not decide the condition, the objects may be outside the result.
+      // If rows do not decide the condition, changed objects may be outside the result.
       valuesMax: max(Observation.valuesMin, result.window?.rows.count ?? result.objects.count)
     )
   }
 
-  /// Returns the number of objects that may enter, leave or move in a result, up to which it is
-  /// edited; with more, the whole fetch is read again.
+  /// Returns the maximum number of objects that may enter, leave or move in an edit of a result.
+  ///
+  /// With more objects, the whole fetch is read again.
   private static func editsMax(_ result: Result) -> Int {
     let length = result.window?.rows.count ?? result.objects.count
     return max(movesMin, length / rereadRatio)
   }
 
   func isShort(_ members: [ObjectKey: Verdict.Match], for result: Result) -> Bool {
-    // SQL may take long, as with a regular expression or a sort.
+    // SQL may take long, for example with a regular expression or a sort.
     guard result.extras.sections == nil, members.values.allSatisfy({ $0.after != nil }),
       members.count <= Self.editsMax(result)
     else { return false }
@@ -95,7 +95,7 @@ struct RowsQuery: LiveQuery {
     }
     let membersMax = verdictLimits(for: result, request).membersMax
     for (path, keys) in reached {
-      // Members of a result of IDs have no values of their own.
+      // A result of IDs has no values of its objects.
       if path.role == .values, request.mode == .ids { continue }
       guard let found = try origins(path, keys), found.count <= membersMax else {
         return .undecided
@@ -130,7 +130,7 @@ struct RowsQuery: LiveQuery {
     let first = plan.request.offset - window.start
     let last = plan.request.limit.map { first + $0 } ?? .max
     let wantsDigests = request.mode != .ids && self.wantsDigests
-    /// The memory of a row, in bytes: its number, that of the window, and its digest.
+    /// The memory of a row in bytes: its object number, its entry in the window, and its digest.
     let rowBytes = 8 * (1 + (plan.isWindow ? 1 : 0) + (wantsDigests ? 1 : 0))
     var rowCount = 0
     /// Adds an object, and returns whether the window has it.
@@ -170,7 +170,7 @@ struct RowsQuery: LiveQuery {
     return result
   }
 
-  /// Writes the members after the rows: their number, and the first objects of a list of IDs.
+  /// Writes the members after the rows: the count, and the first objects of a list of IDs.
   private func finish(
     _ request: ObservedRequest,
     _ result: Result,
@@ -229,7 +229,7 @@ struct RowsQuery: LiveQuery {
 
   // MARK: Results after changes
 
-  /// Edits the rows by the objects that may enter, leave or move; returns nil where the whole fetch
+  /// Removes and inserts the objects that may enter, leave or move; returns nil if the whole fetch
   /// must be read again.
   func refresh(_ old: Result, _ change: ResultChange) throws -> RefreshedResult<Result>? {
     let (reader, snapshot) = (change.reader, change.reader.snapshot)
@@ -260,7 +260,7 @@ struct RowsQuery: LiveQuery {
           try snapshot.offsets(of: Array(matching.subtracting(staying)), in: kept, plan)
             .map { ($0.object, $0.offset) }
         }
-        // Where related objects decide the order, any object may have moved.
+        // If related objects decide the order, any object may have moved.
         refreshed.sequence =
           try change.interest.mayReorder(change.changes)
           ? SequenceDifference(from: old.objects, to: edit.sequence) : edit.difference
@@ -278,7 +278,7 @@ struct RowsQuery: LiveQuery {
       )
       if rereadsSections { refreshed.isReread = true }
     }
-    // An object that matches as before and has not moved may have other values.
+    // Members that match as before and have not moved may still have new values.
     let touched = Set(values.map(\.object)).union(members.keys.map(\.object))
     try refreshDigests(old, touched, reader, &refreshed)
     refreshed.result.extras.included = try reader.included(
@@ -298,7 +298,7 @@ struct RowsQuery: LiveQuery {
 
   /// Returns the objects that match before and after the changes and cannot have moved.
   ///
-  /// A verdict names such objects only where rows do not decide whether they match.
+  /// A verdict names such objects only if rows do not decide whether the objects match.
   private func staying(
     _ result: Result,
     _ members: [ObjectKey: Verdict.Match],
@@ -313,7 +313,7 @@ struct RowsQuery: LiveQuery {
     return still.intersection(result.objects)
   }
 
-  /// Returns which objects match the fetch now.
+  /// Returns the members that match the fetch now.
   private func matching(
     _ members: [ObjectKey: Verdict.Match],
     _ snapshot: StoreSnapshot
@@ -348,10 +348,10 @@ struct RowsQuery: LiveQuery {
     }
   }
 
-  /// Whether rows have values of other objects, so that their digests tell whether they differ.
+  /// Whether rows have values of related objects, so that only digests show whether rows differ.
   private var wantsDigests: Bool { !plan.reads.relatedNames.isEmpty }
 
-  /// Updates the digests of entering and touched rows, and removes those of leaving ones.
+  /// Updates the digests of entering and touched rows, and removes the digests of leaving rows.
   private func refreshDigests(
     _ old: Result,
     _ touched: Set<Int64>,
@@ -376,8 +376,8 @@ struct RowsQuery: LiveQuery {
   // MARK: Explanations
 
   var explainedFetch: FetchRequest? { plan.request }
-  /// A difference of all rows names the inserted and deleted objects; one of a window does not name
-  /// those outside it.
+  /// The condition of a window; nil without a window, because the difference of all rows names
+  /// every inserted and deleted object.
   var explainedCondition: RowCondition? { plan.isWindow ? plan.condition : nil }
   var windowEntities: [Int]? { plan.isWindow ? plan.resultEntities : nil }
   var sortsByRelated: Bool { plan.ordersByRelated }

@@ -4,9 +4,9 @@ import JSON
 import ObjectModel
 import PersistentStore
 
-/// The rows of values of a fetch, such as groups; all rows together are one element.
+/// A query for rows of values, such as groups; an update replaces all rows.
 ///
-/// It is a class because it has many parts, and results name it.
+/// The query is a class because it has many properties, and every result refers to it.
 final class ValuesQuery: LiveQuery {
   struct Result: QueryResult {
     /// The digest of the rows.
@@ -26,7 +26,7 @@ final class ValuesQuery: LiveQuery {
     self.plan = plan
   }
 
-  /// The number of objects up to which one of them is named in `observe/list`.
+  /// The maximum number of changed members for which `observe/list` names a member.
   private static let namedMax = 64
 
   var usesCollation: Bool { plan.usesCollation }
@@ -44,7 +44,7 @@ final class ValuesQuery: LiveQuery {
     )
   }
 
-  /// All rows are read again; the objects only explain it.
+  /// Returns limits that matter only for explanations, because all rows are read again in any case.
   func verdictLimits(for result: Result, _ request: ObservedRequest) -> VerdictLimits {
     VerdictLimits(membersMax: request.explains ? Observation.valuesMin : Self.namedMax)
   }
@@ -84,7 +84,7 @@ final class ValuesQuery: LiveQuery {
   }
 
   func refresh(_ result: Result, _ change: ResultChange) throws -> RefreshedResult<Result>? {
-    // Only properties that the result does not read have changed.
+    // The verdict `values` means that only properties changed that the result does not read.
     if case .values = change.verdict { RefreshedResult(result: result) } else { nil }
   }
 
