@@ -1,4 +1,4 @@
-// CDigest: the SHA-256 of libmd, which needs libmd-dev to compile.
+// CDigest: SHA-256 from libmd. Compiling this module needs libmd-dev.
 //
 // Must not know: Swift.
 

@@ -1,4 +1,4 @@
-// CExpat: the XML parser Expat, which needs libexpat1-dev to compile.
+// CExpat: the XML parser Expat. Compiling this module needs libexpat1-dev.
 //
 // Must not know: Swift.
 

@@ -1,4 +1,4 @@
-// CGMP: the integers of any size of GMP, which needs libgmp-dev to compile.
+// CGMP: GMP's integers of any size. Compiling this module needs libgmp-dev.
 //
 // Must not know: Swift.
 

@@ -77,7 +77,7 @@ static int32_t dropMarks(UChar *text, int32_t length) {
   return out;
 }
 
-// A step of folding, in the form of ICU's normalization.
+// A folding step, with the signature of ICU's normalization.
 typedef int32_t step(
   const UNormalizer2 *form, const UChar *text, int32_t length, UChar *out, int32_t capacity,
   UErrorCode *status);
@@ -94,7 +94,7 @@ static int32_t result(
   step *step, const UNormalizer2 *form, const UChar *text, int32_t length, UChar **out
 ) {
   UErrorCode status = U_ZERO_ERROR;
-  // ICU's lengths are 32 bits.
+  // ICU's lengths have 32 bits, so that a long text gets the greatest capacity.
   int32_t capacity = length > (INT32_MAX - 32) / 3 ? INT32_MAX : length * 3 + 32;
   *out = malloc((size_t)capacity * sizeof(UChar));
   if (!*out) return -1;
@@ -131,8 +131,8 @@ static bool normalize(const UNormalizer2 *form, UChar **text, int32_t *length) {
   return apply(unorm2_normalize, form, text, length);
 }
 
-// Returns whether a text has only code points that no folding of case changes, beside any of these:
-// kana, Chinese characters and Korean syllables.
+// Returns whether a text has only kana, Chinese characters and Korean syllables. Folding without
+// UNICODE_FOLD_DIACRITICS never changes such a text.
 static int isSettled(const char *text, int32_t length) {
   for (int32_t at = 0; at < length;) {
     UChar32 c;
@@ -200,7 +200,7 @@ int32_t unicode_fold_cut(const char *text, int32_t length, int32_t from) {
     int32_t next = at;
     UChar32 c;
     U8_NEXT(text, next, length, c);
-    // The first bytes after `from` may be the end of a code point, which reads as none.
+    // The bytes at `from` may be the rest of a code point, for which U8_NEXT returns -1.
     if (c >= 0 && unorm2_hasBoundaryBefore(compatible, c) && unorm2_hasBoundaryBefore(nfc, c)) {
       return at;
     }
@@ -245,7 +245,7 @@ struct unicode_regex {
   URegularExpression *expression;
   UChar *text;
   int32_t capacity;
-  // What ends a match that takes long; NULL for nothing.
+  // The interruption that ends a long match; NULL for none.
   struct interruption *interruption;
 };
 
@@ -369,14 +369,14 @@ void unicode_fold_kana(char *text, int32_t length) {
     UChar32 c;
     int32_t start = at;
     U8_NEXT(text, at, length, c);
-    // Both have three bytes, and the katakana are 0x60 code points behind.
+    // Both forms have three bytes, and each katakana is 0x60 code points after its hiragana.
     if ((c >= 0x3041 && c <= 0x3096) || c == 0x309D || c == 0x309E) {
       U8_APPEND_UNSAFE(text, start, c + 0x60);
     }
   }
 }
 
-// Replaces a traditional character by its simplified one.
+// Replaces a traditional character by its simplified form.
 static void simplify(struct unicode_folded *entry) {
   UErrorCode status = U_ZERO_ERROR;
   UChar32 c;
@@ -407,7 +407,7 @@ static enum unicode_case caseOf(UChar32 c) {
   return u_isULowercase(c) ? UNICODE_LOWER : UNICODE_UNCASED;
 }
 
-// Returns whether a folded text has a sign that separates words, as those of U+2474 and of U+00BD.
+// Returns whether a folded text has a sign that separates words, like the folded U+2474 and U+00BD.
 static bool hasSeparator(const char *text, int32_t length) {
   for (int32_t at = 0; at < length;) {
     UChar32 c;
@@ -470,8 +470,8 @@ static void describe(UChar32 c, struct unicode_folded *entry) {
   entry->class = (uint8_t)class;
 }
 
-// One page for 256 code points, created at the first look-up. If two threads create the same page,
-// one of the two pages is kept.
+// The entries of the code points, in pages of 256, which are created at the first look-up. If two
+// threads create the same page, only one copy is kept.
 static _Atomic(struct unicode_folded *) pages[0x110000 >> 8];
 
 const struct unicode_folded *unicode_look_up(int32_t codePoint) {

@@ -11,7 +11,7 @@
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-// The texts of an index have to give the same words each time.
+// Ends the process, because the index must always find the same words in a text.
 static void fail(const char *reason) {
   fprintf(stderr, "ICU cannot find words: %s\n", reason);
   abort();

@@ -94,6 +94,7 @@ extension StoreHint {
     case .registerFollower: "follower/register creates one"
     case .registerFollowerAgain: "Read everything again, then register it with since"
     case .readAgain: "Start over from a fresh fetch or observe"
+    case .examineDamage: "See what `cordial doctor` finds, and restore a backup"
     }
   }
 }

@@ -54,9 +54,9 @@ extension AttributeValue: Hashable {
   }
 }
 
-/// The key of an object within a store: the number of its entity and its own number.
+/// The key of an object within a store: its entity number and its object number.
 ///
-/// A key is valid inside one open store only. Clients use a `ObjectID`.
+/// A key is valid inside one open store only. Clients use an `ObjectID`.
 package struct ObjectKey: Hashable, Sendable {
   /// The entity's number, from `EntityDescription.number`.
   package let entity: Int
@@ -70,7 +70,7 @@ package struct ObjectKey: Hashable, Sendable {
 }
 
 extension ObjectKey {
-  /// Hashes both parts at once: entity numbers are small, and object numbers have 53 bits.
+  /// Hashes both numbers as one, because entity numbers are small and object numbers have 53 bits.
   package func hash(into hasher: inout Hasher) {
     hasher.combine(object &+ Int64(truncatingIfNeeded: entity) &<< 53)
   }

@@ -1,4 +1,4 @@
-/// A value that a program shows and edits: a plain struct, which knows nothing of a store.
+/// A value that a program shows and edits: a plain struct without any reference to a store.
 ///
 ///     struct TodoGroup: BaseValue {
 ///       var id: WrappedID
@@ -6,6 +6,6 @@
 ///       var taskCount: Int
 ///     }
 public protocol BaseValue: Equatable, Identifiable, Sendable where ID == WrappedID {
-  /// The identity of the object whose value this is.
+  /// The identity of the object that this value describes.
   var id: WrappedID { get }
 }

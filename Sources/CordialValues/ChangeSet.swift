@@ -1,6 +1,6 @@
-/// The change of one object between two positions, all commits between them combined.
+/// The combined change of one object by all commits between two positions of the log.
 package struct ObjectChange: Sendable, Equatable {
-  /// The kind of change, by whether the object exists before and after it.
+  /// The kind of change, determined by the object's existence before and after the change.
   package enum Kind: String, Sendable {
     case insert
     case update
@@ -11,7 +11,8 @@ package struct ObjectChange: Sendable, Equatable {
   package var kind: Kind
   /// The names of the written properties; empty for an insert or delete.
   package var properties: Set<String>
-  /// Whether the change increments the object's version; derived values and sort positions do not.
+  /// Whether the change increments the object's version; changes of derived values and sort
+  /// positions do not.
   package var countsVersion: Bool
 
   package init(
@@ -33,7 +34,7 @@ package struct ChangeSet: Sendable, Equatable {
   package let from: Int64
   /// The number of the last commit in the change set.
   package let through: Int64
-  /// One change for each object, without objects that were inserted and deleted again.
+  /// One change for each object; objects that were inserted and then deleted are absent.
   package var changes: [ObjectKey: ObjectChange]
 
   package init(

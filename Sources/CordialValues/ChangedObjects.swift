@@ -1,4 +1,4 @@
-/// A new object, as a client describes it, with values in the form of a message.
+/// A client's description of a new object, with the values as the message contains them.
 package struct InsertedObject<Values: Sendable>: Sendable {
   /// A temporary or identity ID, nil when only the entity is named.
   package let id: String?
@@ -15,14 +15,14 @@ package struct InsertedObject<Values: Sendable>: Sendable {
   }
 }
 
-/// Changed properties of an object, as a client describes them, with values in the form of a
-/// message.
+/// A client's description of changed properties of an object, with the values as the message
+/// contains them.
 package struct UpdatedObject<Values: Sendable>: Sendable {
   /// The ID of the object.
   package let id: String
   /// The version that the change is based on; nil for no check.
   package let version: Int64?
-  /// The token of the response in which the client read to-manys; nil for none.
+  /// The token of the response from which the client read to-manys; nil without a token.
   package let asOf: String?
   /// The new values by property.
   package let values: Values
@@ -36,7 +36,7 @@ package struct UpdatedObject<Values: Sendable>: Sendable {
   }
 }
 
-/// An object to delete, as a client describes it.
+/// A client's description of an object to delete.
 package struct DeletedObject: Sendable {
   /// The ID of the object.
   package let id: String

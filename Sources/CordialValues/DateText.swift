@@ -1,7 +1,8 @@
 /// The conversion between RFC 3339 dates in UTC with milliseconds and milliseconds since 1970.
 ///
-/// Years 0000 to 9999, the proleptic Gregorian calendar; leap seconds are refused. The day
-/// arithmetic is "chrono-Compatible Low-Level Date Algorithms" by Howard Hinnant.
+/// The conversion supports the years 0000 to 9999 of the proleptic Gregorian calendar, and rejects
+/// leap seconds. The day arithmetic is "chrono-Compatible Low-Level Date Algorithms" by Howard
+/// Hinnant.
 package enum DateText {
   /// The first and last millisecond that has a text: 0000-01-01 to 9999-12-31.
   package static let range: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
@@ -27,7 +28,7 @@ package enum DateText {
     return range.contains(total) ? total : nil
   }
 
-  /// Returns the text of a time, 24 bytes, or nil for a time outside `range`.
+  /// Returns the 24-byte text of a time, or nil for a time outside `range`.
   package static func text(_ milliseconds: Int64) -> String? {
     guard range.contains(milliseconds) else { return nil }
     var bytes: [UInt8] = []

@@ -3,13 +3,13 @@ import Algorithms
 extension Collection where Index == Int {
   /// Returns the indices of a longest subsequence whose values ascend strictly.
   ///
-  /// - Parameter value: The value of an element, nil for an element that is left out.
+  /// - Parameter value: Returns the value of an element; nil excludes the element.
   /// - Returns: The indices, ascending.
   /// - Complexity: O(*n* log *n*).
   package func longestAscendingRun<Value: Comparable>(_ value: (Element) -> Value?) -> [Int] {
     /// For each length, the smallest last value of an ascending run.
     var ends: [(value: Value, index: Int)] = []
-    /// For each element, the index of the one before it in its run.
+    /// For each element, the index of its predecessor in its run; -1 without a predecessor.
     var previous = Array(repeating: -1, count: count)
     for (offset, element) in enumerated() {
       guard let value = value(element) else { continue }

@@ -11,18 +11,18 @@
 /// The identity of an object of a store, the same in fetch, save, history, search and
 /// notifications.
 ///
-/// Its text is what the protocol calls a wrapped ID: `Entity/p17` or another form of section 3.
-/// In a value, `WrappedID` wraps it.
+/// The protocol calls the text of an ID a wrapped ID: `Entity/p17` or a different form of section
+/// 3. In a value, a `WrappedID` contains the ID.
 public struct ObjectID: Sendable {
-  /// The part after the entity's name.
+  /// The part of an ID after the entity's name and the slash.
   public enum Key: Sendable {
     /// `p`: the number that the store assigned, permanent and never reused.
     case object(Int64)
     /// `i`: the value of the entity's integer identity attribute.
     case integer(Int64)
-    /// `u`: the value of its UUID identity attribute, lower case.
+    /// `u`: the value of the entity's UUID identity attribute, in lower case.
     case uuid(String)
-    /// `s`: the value of its string identity attribute.
+    /// `s`: the value of the entity's string identity attribute.
     case string(String)
     /// `t`: a name that the client chose, valid inside one save.
     case temporary(String)
@@ -53,7 +53,7 @@ public struct ObjectID: Sendable {
 
   /// Parses the text of an ID, or its URI within the named store.
   ///
-  /// The result is nil if the text is malformed or names another store.
+  /// The result is nil if the text is malformed or names a different store.
   ///
   /// - Parameters:
   ///   - text: `Entity/p17`, or `cordial://<store>/Entity/p17`.
@@ -148,7 +148,7 @@ extension ObjectID: Hashable {
     first.key == second.key && first.entity.utf8.elementsEqual(second.entity.utf8)
   }
 
-  /// Hashes the bytes of its text.
+  /// Hashes the entity's name and the key.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(ExactText(entity))
     hasher.combine(key)
@@ -199,7 +199,7 @@ extension ObjectID.Key {
   }
 
   private static func canonicalInteger(_ text: Substring) -> Int64? {
-    // `Int64` also reads a plus sign, zeros before other digits, and a negative zero.
+    // `Int64` also accepts a plus sign, leading zeros and a negative zero.
     var digits = text.utf8[...]
     if digits.first == UInt8(ascii: "-") { digits.removeFirst() }
     guard let first = digits.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first),

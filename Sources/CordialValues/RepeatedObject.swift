@@ -1,4 +1,4 @@
-/// The error of a result that has an object twice, which only a damaged file can have.
+/// The error of a result that contains an object twice, which only a damaged file can cause.
 package struct RepeatedObject: Error {
   /// The number of the object.
   package let number: Int64

@@ -1,6 +1,6 @@
 /// A value that is encoded as its text.
 ///
-/// Decoding any other text is a `DecodingError` that quotes it.
+/// Decoding any other text fails with a `DecodingError` that quotes the text.
 public protocol TextCodable: Codable, LosslessStringConvertible {}
 
 extension TextCodable {

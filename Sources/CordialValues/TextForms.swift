@@ -1,4 +1,4 @@
-/// A text that compares by its bytes.
+/// A text that is compared by its UTF-8 bytes.
 package struct ExactText: Hashable, Sendable {
   package let text: String
 
@@ -16,7 +16,7 @@ package struct ExactText: Hashable, Sendable {
   }
 }
 
-/// RFC 3986 percent-encoding of everything but unreserved characters.
+/// RFC 3986 percent-encoding of all bytes except unreserved characters.
 package enum PercentText {
   /// Returns the encoded text, with upper-case digits.
   package static func encode(_ text: String) -> String {
@@ -107,7 +107,7 @@ package enum Base64Text {
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8
   )
 
-  /// Returns the text of bytes.
+  /// Returns the Base64 text of bytes.
   package static func encode(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
     text.reserveCapacity((bytes.count + 2) / 3 * 4)
@@ -125,7 +125,7 @@ package enum Base64Text {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Returns the bytes of a text, or nil if the text is not an exact result of `encode`.
+  /// Returns the bytes of a Base64 text, or nil if the text is not an exact result of `encode`.
   package static func decode(_ text: String) -> [UInt8]? {
     let input = Array(text.utf8)
     guard input.count % 4 == 0 else { return nil }
@@ -163,8 +163,8 @@ package enum Base64Text {
 }
 
 extension String {
-  /// The first hundred scalars of the text, for errors that quote what a peer has sent.
+  /// The first hundred scalars of the text, for errors that quote a text of a peer.
   ///
-  /// One character may have a million scalars.
+  /// The limit counts scalars, because one character may have a million scalars.
   package var excerpt: String { String(String.UnicodeScalarView(unicodeScalars.prefix(100))) }
 }

@@ -6,7 +6,7 @@ public struct UUIDValue: Hashable, Sendable, TextCodable {
   /// Creates a UUID from its bits.
   ///
   /// - Parameters:
-  ///   - high: The first eight bytes, the first one in the most significant bits.
+  ///   - high: The first eight bytes, the first byte in the most significant bits.
   ///   - low: The last eight bytes.
   public init(high: UInt64, low: UInt64) {
     self.high = high
@@ -31,7 +31,7 @@ public struct UUIDValue: Hashable, Sendable, TextCodable {
     self.init(high: halves.high, low: halves.low)
   }
 
-  /// The text, in lower case.
+  /// The text of the UUID, in lower case.
   public var description: String {
     let digits = Array("0123456789abcdef".utf8)
     var text: [UInt8] = []

@@ -1,7 +1,7 @@
 /// The identity of a value.
 ///
-/// The ID of an object of a store is an `objectID`. The other forms have no entity: a program gives
-/// them to the values of its mocks, and no store has an object with one of them.
+/// The ID of a store's object has the form `objectID`. The other forms have no entity. A program
+/// gives IDs of these forms to the values of its mocks; no store has an object with such an ID.
 ///
 ///     let sample = TodoGroup(id: .string("Group1"), title: "Home", taskCount: 2)
 public enum WrappedID: Sendable {
@@ -11,7 +11,7 @@ public enum WrappedID: Sendable {
   case integer(Int)
   /// A UUID.
   case uuid(UUIDValue)
-  /// The ID of an object of a store, or of one that a program is about to insert.
+  /// The ID of a stored object, or of an object that a program is about to insert.
   case objectID(ObjectID)
 
   /// The ID in a store; nil for the ID of a mock.
@@ -22,7 +22,7 @@ public enum WrappedID: Sendable {
   /// The name of the object's entity; nil for the ID of a mock.
   public var entity: String? { objectID?.entity }
 
-  /// Whether the ID is temporary: the object that it names is not saved yet.
+  /// Whether the ID is temporary, because its object is not saved yet.
   public var isTemporary: Bool { objectID?.isTemporary ?? false }
 }
 
@@ -38,7 +38,7 @@ extension WrappedID: Hashable {
     }
   }
 
-  /// Hashes the form and the bytes of the text.
+  /// Hashes the value of the ID, texts by their bytes.
   public func hash(into hasher: inout Hasher) {
     switch self {
     case .string(let text): hasher.combine(ExactText(text))
@@ -53,7 +53,7 @@ extension WrappedID: Identifiable, LosslessStringConvertible, TextCodable {
   /// The ID itself.
   public var id: WrappedID { self }
 
-  /// The text: that of the object's ID, or `/sGroup1`, `/i17` and `/u0b3c…` for the ID of a mock.
+  /// The text of the object's ID, or `/sGroup1`, `/i17` and `/u0b3c…` for the ID of a mock.
   public var description: String {
     switch self {
     case .string(let text): "/s" + PercentText.encode(text)
@@ -70,7 +70,7 @@ extension WrappedID: Identifiable, LosslessStringConvertible, TextCodable {
       self = .objectID(id)
       return
     }
-    // The form of a mock's ID is that of an object's without the entity.
+    // The text of a mock's ID is the text of an object's ID without the entity.
     switch ObjectID("M\(description)")?.key {
     case .string(let text): self = .string(text)
     case .integer(let number): self = .integer(Int(number))

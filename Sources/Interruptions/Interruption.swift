@@ -1,23 +1,23 @@
-// Interruptions: what stops the work of a request from another thread, and at its time limit.
+// Interruptions: the signal that stops a request's work, from any thread or at its time limit.
 //
 // Must not know: requests, SQL, connections.
 //
 // What always holds:
-// 1. The first reason counts, and it never changes.
-// 2. Work that has ended before it looks at the reason is not stopped.
+// 1. The first reason counts, and later reasons do not replace it.
+// 2. Work that ends before its next check of the reason is not stopped.
 
 package import CInterruption
 import Dispatch
 import Synchronization
 
-/// The means to stop the work of one request from any thread.
+/// The signal that stops the work of one request, from any thread.
 ///
-/// The work looks at it often: SQLite between instructions, functions of SQL between characters,
-/// the ranking between postings, loops over rows by `check()`.
+/// The work checks the signal often: SQLite between instructions, SQL functions between characters,
+/// the ranking between postings, and loops over rows with `check()`.
 @safe package final class Interruption: @unchecked Sendable {
   /// The reason why work has to end.
   package enum Reason: Int32, Sendable {
-    /// The client does not want the result any more.
+    /// The client no longer wants the result.
     case cancelled = 1
     /// The time limit has passed.
     case timedOut
@@ -34,17 +34,17 @@ import Synchronization
   private struct Extras {
     /// The time limit, in seconds; nil for none.
     var secondsMax: Double?
-    /// Whether the time has begun to count.
+    /// Whether the time limit has begun to run.
     var hasBegun = false
-    /// When the time is over; nil for no limit.
+    /// The end of the time limit; nil for no limit.
     var deadline: DispatchTime?
-    /// What ends a wait, or a call that does not look at the reason itself.
+    /// The action that ends a wait, or a call that does not check the reason itself.
     var interrupt: (@Sendable () -> Void)?
   }
 
-  /// Creates the means to stop work that has not begun.
+  /// Creates the signal for work that has not begun.
   ///
-  /// - Parameter secondsMax: The time limit, in seconds, from `begin()` on; nil for none.
+  /// - Parameter secondsMax: The time limit, in seconds, measured from `begin()`; nil for none.
   package init(secondsMax: Double? = nil) {
     unsafe state = UnsafeMutablePointer.allocate(capacity: 1)
     unsafe state.initialize(
@@ -64,7 +64,7 @@ import Synchronization
   /// The time limit, in seconds; nil for none.
   package var secondsMax: Double? { extras.withLock { $0.secondsMax } }
 
-  /// Begins to count the time of the work, unless it counts already.
+  /// Starts the time limit, unless the limit already runs.
   package func begin() {
     extras.withLock { extras in
       guard !extras.hasBegun else { return }
@@ -72,7 +72,7 @@ import Synchronization
     }
   }
 
-  /// Replaces the time limit, and begins to count anew.
+  /// Replaces the time limit, and starts the new limit.
   ///
   /// - Parameter seconds: The time limit, in seconds; nil for none.
   package func limit(seconds: Double?) {
@@ -84,22 +84,24 @@ import Synchronization
 
   private func setDeadline(_ extras: inout Extras) {
     extras.hasBegun = true
-    // The clock counts nanoseconds since the start of the system in 64 bits.
+    // The clock counts nanoseconds since the start of the system in 64 bits, so that the sum must
+    // not overflow.
     let nanoseconds = extras.secondsMax.map { Int64(min(max($0, 0) * 1e9, 4e18)) }
     extras.deadline = extras.secondsMax.map { .now() + max($0, 0) }
     unsafe interruption_set_deadline(state, nanoseconds.map { interruption_now() + $0 } ?? .max)
   }
 
-  /// Has the work end, unless it has ended.
+  /// Stops the work, unless the work has ended.
   package func stop(_ reason: Reason) {
     unsafe interruption_stop(state, reason.rawValue)
     extras.withLock { $0.interrupt?() }
   }
 
-  /// Sets what ends a wait of the work, before its body runs.
+  /// Sets the action that ends a wait of the work before its body runs.
   ///
-  /// - Parameter action: Runs once, on the thread that stops the work, at once if it is stopped
-  ///   already; nil where the work waits no more. It must not call the interruption.
+  /// - Parameter action: Runs on the thread that stops the work, or immediately if the work is
+  ///   already stopped. The action must not call the interruption. Nil removes the action after the
+  ///   wait.
   package func whenStopped(_ action: (@Sendable () -> Void)?) {
     extras.withLock { extras in
       extras.interrupt = action
@@ -113,22 +115,21 @@ import Synchronization
     return code == 0 ? nil : Reason(rawValue: code)
   }
 
-  /// Throws where the work has to end.
+  /// Throws if the work has to end.
   ///
   /// - Throws: `Interrupted` with the reason.
   package func check() throws(Interrupted) {
     if let reason { throw Interrupted(reason, secondsMax: secondsMax) }
   }
 
-  /// Runs a body whose failure is a consequence of the stop, where the work had to end.
+  /// Runs the body of the work, and throws `Interrupted` instead of an error that the stop causes.
   ///
   /// - Parameters:
-  ///   - interrupt: Ends a call inside the body that does not look at the reason. It runs on the
-  ///     thread that stops the work, while the body runs, and must not call the interruption; nil
-  ///     where every call looks.
+  ///   - interrupt: Ends a call inside the body that does not check the reason; nil if every call
+  ///     checks the reason. The closure runs on the thread that stops the work, while the body
+  ///     runs, and must not call the interruption.
   ///   - body: The work.
-  /// - Returns: The result of the body, also where the work had to end and the body has not seen
-  ///   it.
+  /// - Returns: The result of the body, even if the work had to end and the body did not notice.
   /// - Throws: `Interrupted`; the errors of the body.
   package func running<Result>(
     _ interrupt: (@Sendable () -> Void)?,
@@ -150,17 +151,17 @@ import Synchronization
     }
   }
 
-  /// A queue of its own, which gets a thread also while all others are busy.
+  /// A separate queue, which gets a thread even while all other queues are busy.
   private static let deadlines = DispatchQueue(label: "cordial.deadlines")
 
-  /// Starts a timer that ends a call inside a body when the time is over: the call does not look at
+  /// Starts a timer that ends a call inside a body at the deadline, because the call does not check
   /// the time itself.
   private func timerOfDeadline() -> (any DispatchSourceTimer)? {
     guard let deadline = extras.withLock({ $0.deadline }) else { return nil }
     let timer = DispatchSource.makeTimerSource(queue: Self.deadlines)
     timer.schedule(deadline: deadline)
     timer.setEventHandler { [weak self] in
-      // The limit may have been replaced.
+      // `limit(seconds:)` may have replaced the deadline meanwhile.
       guard let self, reason != nil else { return }
       extras.withLock { $0.interrupt?() }
     }
@@ -168,7 +169,7 @@ import Synchronization
     return timer
   }
 
-  /// The state for C code that keeps it as long as the owner of the interruption lets it.
+  /// The state for C code, which must not use the pointer after the end of the interruption.
   package var pointer: UnsafeMutablePointer<interruption> { unsafe state }
 }
 

@@ -6,9 +6,9 @@ package struct LongWork: Sendable {
   /// Creates work that has not begun.
   ///
   /// - Parameters:
-  ///   - interruption: What stops the work.
-  ///   - progress: Called on the thread of the work, with the number of steps that are done and of
-  ///     all; nil without a receiver.
+  ///   - interruption: The signal that stops the work.
+  ///   - progress: Called on the thread of the work, with the count of finished steps and the count
+  ///     of all steps; nil without a receiver.
   package init(
     _ interruption: Interruption = Interruption(),
     progress: (@Sendable (_ done: Int, _ count: Int) -> Void)? = nil
@@ -17,12 +17,12 @@ package struct LongWork: Sendable {
     self.progress = progress
   }
 
-  /// Reports how far the work is.
+  /// Reports the progress of the work.
   ///
   /// - Parameters:
-  ///   - done: The number of steps that are done.
-  ///   - count: The number of all steps, as far as it is known.
-  /// - Throws: `Interrupted` where the work has to end.
+  ///   - done: The count of finished steps.
+  ///   - count: The count of all steps, as far as it is known.
+  /// - Throws: `Interrupted` if the work has to end.
   package func report(_ done: Int, of count: Int) throws(Interrupted) {
     try interruption.check()
     progress?(done, count)

@@ -51,7 +51,8 @@ package enum JSONBytes {
   /// views is several times slower than this loop.
   @inlinable
   package static func areEqual(_ first: String, _ second: String) -> Bool {
-    // A string is two words, which hold the bytes of a short string: equal words, equal strings.
+    // A string consists of two words, which contain a short string or refer to a long string's
+    // storage. Strings with equal words are therefore equal.
     let words = unsafe unsafeBitCast(first, to: SIMD2<UInt64>.self)
     if unsafe words == unsafeBitCast(second, to: SIMD2<UInt64>.self) { return true }
     let first = first.utf8Span.span
@@ -61,13 +62,13 @@ package enum JSONBytes {
     return true
   }
 
-  /// Appends a run verbatim.
+  /// Appends a run of bytes verbatim.
   @inlinable
   package static func append(_ bytes: Span<UInt8>, to target: inout [UInt8]) {
     unsafe bytes.withUnsafeBufferPointer { unsafe target.append(contentsOf: $0) }
   }
 
-  /// Returns whether one of eight bytes is a quote, a backslash or a control byte.
+  /// Returns whether any of eight bytes is a quote, a backslash or a control byte.
   ///
   /// The classical test for a byte less than n in a word; bytes above 0x7F never count. Source:
   /// "Bit Twiddling Hacks", Determine if a word has a byte less than n.

@@ -6,7 +6,7 @@ package struct JSONParser {
   /// The maximum depth of a text if the caller sets none.
   package static let depthMaxDefault = 128
 
-  /// The value of a text, with the memory that it takes.
+  /// A parsed value and its memory.
   package struct Measured: Sendable {
     package let value: JSONValue
     /// The memory of the value's arrays and long strings, in bytes, as `malloc` counts it.
@@ -17,15 +17,15 @@ package struct JSONParser {
   private var depthLeft: Int
   private var valuesLeft: Int
   private var bytesLeft: Int
-  /// What counts the memory of the value; nil where nothing does.
+  /// The counter of the value's memory; nil if the memory is not counted.
   private let meter: (any JSONMeter)?
   /// The value of `bytesLeft` below which the parser calls the meter.
   private var reportedLeft = Int.min
-  /// The number of elements of the containers that ended last, by their depth.
+  /// The element count of the last finished container, by the container's depth.
   ///
-  /// Containers of one depth are mostly of one length. An array that grows from one element would
-  /// copy them several times, and capacity for more of them is never used: `[{"":0},…]` would take
-  /// 54 times the memory of its text.
+  /// Containers of one depth mostly have the same length, so that this count is a good first
+  /// capacity. Growing from a capacity of 1 would copy the elements several times. A greater fixed
+  /// capacity would stay unused: `[{"":0},…]` would take 54 times the memory of its text.
   private var lengths = InlineArray<16, UInt8>(repeating: 0)
 
   /// The growth of the value between two calls of the meter, in bytes.
@@ -54,14 +54,15 @@ package struct JSONParser {
     try measure(bytes, depthMax: depthMax).value
   }
 
-  /// Parses a text that has exactly one value, under limits of the memory that the value takes.
+  /// Parses a text that has exactly one value, within limits for the count of values and the
+  /// memory.
   ///
   /// - Parameters:
   ///   - bytes: The text, in UTF-8 without a byte order mark.
   ///   - depthMax: The maximum nesting depth of arrays and objects.
   ///   - valuesMax: The maximum number of values, arrays and objects included.
-  ///   - bytesMax: The maximum memory of the value, in bytes; more is never allocated.
-  ///   - meter: Counts the growth of the value, a megabyte or more at a time; nil for no counting.
+  ///   - bytesMax: The maximum memory of the value, in bytes; the parser never allocates more.
+  ///   - meter: The counter of the value's growth, called for each megabyte or more; nil for none.
   /// - Returns: The value and its memory.
   /// - Throws: `JSONError` with the offset of the first wrong byte; `tooManyValues` and `tooLarge`
   ///   with the offset at which the limit is exceeded.
@@ -92,7 +93,7 @@ package struct JSONParser {
   ///   - text: The text.
   ///   - depthMax: The maximum nesting depth of arrays and objects.
   /// - Returns: The value.
-  /// - Throws: `JSONError` with the offset of the first wrong byte of its UTF-8.
+  /// - Throws: `JSONError` with the offset of the first wrong byte of the text's UTF-8.
   package static func parse(
     _ text: String,
     depthMax: Int = depthMaxDefault
@@ -150,21 +151,21 @@ package struct JSONParser {
 
   // MARK: Memory
 
-  /// Takes memory for the value.
+  /// Subtracts memory for the value from the memory that is left.
   private mutating func take(_ count: Int) throws(JSONError) {
     guard count <= bytesLeft else { throw JSONError(.tooLarge, at: offset) }
     bytesLeft -= count
     if bytesLeft < reportedLeft { try report() }
   }
 
-  /// Passes the growth of the value to the meter.
+  /// Reports the growth of the value to the meter.
   private mutating func report() throws(JSONError) {
     let growth = reportedLeft + Self.reportedBytes - bytesLeft
     guard meter?.grew(by: growth) ?? true else { throw JSONError(.tooLarge, at: offset) }
     reportedLeft = bytesLeft - Self.reportedBytes
   }
 
-  /// Makes room for another element of a container; the room doubles.
+  /// Ensures capacity for the next element of a container; a full container doubles its capacity.
   @inline(__always)
   private mutating func makeRoom<Element>(in elements: inout [Element]) throws(JSONError) {
     if elements.count == elements.capacity { try grow(&elements) }
@@ -173,31 +174,31 @@ package struct JSONParser {
   private mutating func grow<Element>(_ elements: inout [Element]) throws(JSONError) {
     let stride = MemoryLayout<Element>.stride
     let wished = elements.isEmpty ? max(1, Int(lengths[depthLeft & 15])) : 2 * elements.count
-    // No more elements can follow than the limit of values allows.
+    // The limit of values also limits the count of elements that can follow.
     let count = valuesLeft < wished ? min(wished, elements.count + valuesLeft + 1) : wished
     let former = elements.isEmpty ? 0 : Self.arrayBytes(elements.capacity, stride)
-    // Both are allocated while the elements are moved.
+    // The old and the new array exist at the same time while the elements are moved.
     let wanted = Self.arrayBytes(count, stride)
     try take(wanted)
     elements.reserveCapacity(count)
-    // The capacity is what `malloc` gave, which is more than was asked for.
+    // `malloc` may give more capacity than was requested.
     bytesLeft -= Self.arrayBytes(elements.capacity, stride) - wanted
     bytesLeft += former
   }
 
-  /// Records the number of elements of a container that ends, for the next one of its depth.
+  /// Records the element count of a finished container, for the next container of its depth.
   private mutating func leave(_ count: Int) {
     lengths[depthLeft & 15] = UInt8(truncatingIfNeeded: min(count, 64))
     depthLeft += 1
   }
 
-  /// The memory of an array: its head of 32 bytes and its elements, in units of 16 bytes, of which
-  /// `malloc` takes 8.
+  /// Returns the memory of an array: a header of 32 bytes, 8 bytes for `malloc`, and the elements,
+  /// rounded up to a multiple of 16 bytes.
   private static func arrayBytes(_ capacity: Int, _ stride: Int) -> Int {
     (32 + 8 + capacity * stride + 15) & ~15
   }
 
-  /// The memory of a string of some UTF-8 bytes; the string itself holds up to 15.
+  /// Returns the memory of a string with a count of UTF-8 bytes; up to 15 bytes are stored inline.
   private static func textBytes(_ count: Int) -> Int {
     count > 15 ? (32 + 8 + count + 15) & ~15 : 0
   }
@@ -322,7 +323,7 @@ package struct JSONParser {
     return isFraction ? Double(digits) / scale : nil
   }
 
-  /// Reads an optional fraction and an optional exponent; returns whether there was either.
+  /// Reads an optional fraction and an optional exponent, and returns whether either exists.
   private mutating func fraction(_ bytes: Span<UInt8>) throws(JSONError) -> Bool {
     var found = false
     if offset < bytes.count, bytes[offset] == UInt8(ascii: ".") {
@@ -373,7 +374,7 @@ package struct JSONParser {
     while true {
       let start = offset
       offset = JSONBytes.endOfPlainRun(bytes, from: offset)
-      // A string that grows may have room for twice its bytes.
+      // A growing string may have capacity for twice its bytes.
       let wanted = Self.textBytes(2 * (unescaped.utf8.count + offset - start))
       if wanted > known { try take(wanted - known) }
       known = max(known, wanted)

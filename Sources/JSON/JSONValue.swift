@@ -36,7 +36,7 @@ package struct JSONMember: Sendable {
 extension JSONValue: Equatable {
   /// Compares strings by code points, as section 8.3 of RFC 8259 requires.
   ///
-  /// Swift's `==` of strings would also equate canonically equivalent ones.
+  /// Swift's `==` of strings would also equate canonically equivalent strings.
   package static func == (first: JSONValue, second: JSONValue) -> Bool {
     switch (first, second) {
     case (.null, .null): true
@@ -58,7 +58,7 @@ extension JSONMember: Equatable {
 }
 
 extension JSONValue {
-  /// Returns the value of the last member with that name, or nil if there is none.
+  /// Returns the value of the last member with a name, or nil if there is none.
   package subscript(name: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     let count = name.utf8.count
@@ -111,7 +111,8 @@ extension JSONValue {
 
   /// The same value with unique member names in each object.
   ///
-  /// Of the members with one name, the last has the value and the first has the position.
+  /// Of several members with the same name, the last determines the value and the first the
+  /// position.
   package var deduplicated: JSONValue {
     switch self {
     case .array(let elements): return .array(elements.map(\.deduplicated))
@@ -139,7 +140,8 @@ extension JSONValue {
     return String(decoding: writer.bytes, as: UTF8.self)
   }
 
-  /// The text of this value over several lines, two spaces to a level, for files that people read.
+  /// The text of this value with line breaks and two spaces for each level, for files that people
+  /// read.
   package var prettyText: String {
     var lines = ""
     pretty(into: &lines, indent: 0)

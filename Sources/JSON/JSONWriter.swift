@@ -1,9 +1,9 @@
-/// What counts the memory of a long text while it is written.
+/// A counter for the memory of a long text while the text is written or parsed.
 package protocol JSONMeter: AnyObject, Sendable {
-  /// Reports that a text, or a parsed value, has grown by a piece.
+  /// Records that a text or a parsed value has grown by a piece.
   ///
   /// - Parameter bytes: The memory of the piece.
-  /// - Returns: Whether there is memory for more; otherwise the writer should be abandoned, and the
+  /// - Returns: Whether memory is left; if not, the caller should abandon the writer, and the
   ///   parser fails.
   func grew(by bytes: Int) -> Bool
 }
@@ -16,16 +16,16 @@ package protocol JSONMeter: AnyObject, Sendable {
 /// The caller writes the punctuation between the parts, so that rows need no intermediate tree.
 /// `value(_:)` writes a complete tree.
 package struct JSONWriter: Sendable {
-  /// The bytes written so far, or since the last cut.
+  /// The bytes of the current piece: all bytes written since the last split.
   package var bytes: [UInt8] = []
-  /// The pieces written before the last cut.
+  /// The pieces before the current piece.
   private var finishedPieces: [[UInt8]] = []
   private var finishedCount = 0
-  /// The length from which a piece is cut, or nil if pieces are never cut.
+  /// The length from which `splitIfLong()` ends a piece; nil keeps all bytes in one piece.
   private let pieceBytes: Int?
-  /// What counts the pieces; nil where nothing bounds them.
+  /// The counter of the pieces' memory; nil if the memory has no limit.
   private let meter: (any JSONMeter)?
-  /// Whether there is no memory for more pieces.
+  /// Whether the meter has refused memory for more pieces.
   package private(set) var isRefused = false
 
   package init() {
@@ -37,9 +37,9 @@ package struct JSONWriter: Sendable {
   ///
   /// - Parameters:
   ///   - count: The number of bytes.
-  ///   - pieceBytes: The length of a piece from which `splitIfLong()` begins another one; nil keeps
+  ///   - pieceBytes: The length of a piece from which `splitIfLong()` begins a new piece; nil keeps
   ///     all bytes in `bytes`.
-  ///   - meter: Counts the pieces; nil where nothing bounds them.
+  ///   - meter: The counter of the pieces' memory; nil if the memory has no limit.
   package init(reserving count: Int, pieceBytes: Int? = nil, meter: (any JSONMeter)? = nil) {
     self.pieceBytes = pieceBytes
     self.meter = meter
@@ -52,9 +52,9 @@ package struct JSONWriter: Sendable {
   /// All pieces written so far, in order.
   package var pieces: [[UInt8]] { finishedPieces + [bytes] }
 
-  /// Begins another piece if the current one is long enough.
+  /// Begins a new piece if the current piece is long enough.
   ///
-  /// A single array that grows by megabytes would copy all its bytes each time.
+  /// A single array of many megabytes would copy all its bytes each time it grows.
   @inlinable
   package mutating func splitIfLong() {
     if bytes.count >= pieceLimit { split() }
@@ -66,7 +66,7 @@ package struct JSONWriter: Sendable {
   mutating func split() {
     finishedCount += bytes.count
     if let meter, !meter.grew(by: bytes.capacity) { isRefused = true }
-    // With the extra eighth, the piece usually fits a last row that exceeds the limit.
+    // With the extra eighth, a piece usually has capacity for the row that exceeds the limit.
     let capacity = bytes.count + bytes.count / 8
     finishedPieces.append(bytes)
     bytes = []

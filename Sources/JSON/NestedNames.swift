@@ -1,7 +1,7 @@
-/// The text between the values of an object whose members may be in objects of their own, as
+/// A generator of the text between the values of an object with nested objects, such as
 /// `{"title":…,"address":{"city":…,"street":…}}`.
 ///
-/// The members of one inner object must follow one another.
+/// The caller must pass the members of one nested object in succession.
 package struct NestedNames {
   private var open: [String] = []
   private var isFirst = true
@@ -10,7 +10,7 @@ package struct NestedNames {
 
   /// Returns the text before the next value: commas, braces and the value's name.
   ///
-  /// - Parameter path: The names of the objects around the value, from the outside, then its own.
+  /// - Parameter path: The names of the enclosing objects, outermost first, then the value's name.
   /// - Returns: The text.
   package mutating func next(_ path: [String]) -> String {
     let outer = Array(path.dropLast())
@@ -28,12 +28,12 @@ package struct NestedNames {
     next(path.split(separator: ".").map(String.init))
   }
 
-  /// The text after the last value: the braces of the objects that are still open.
+  /// The text after the last value: the closing braces of the open objects.
   package var end: String { String(repeating: "}", count: open.count) }
 }
 
 extension [JSONMember] {
-  /// The members, where those whose names are paths with dots are in objects of their own.
+  /// The members, with nested objects in place of names that are paths with dots.
   package var nested: [JSONMember] {
     var members: [JSONMember] = []
     for member in self {

@@ -1,24 +1,24 @@
-/// A text as a person reads it: JSON's escapes are in the place of the characters that a reader
-/// does not see, or that control a terminal.
+/// Functions that replace invisible and terminal-control characters of a text with JSON escapes.
 ///
-/// JSON without these characters is JSON of the same value.
+/// A JSON text with these escapes has the same value as before.
 package enum VisibleText {
-  /// Returns a text as one line, in which a line feed, a tab or a separator of lines is a space.
+  /// Returns a text as one line, with spaces in place of line feeds, tabs, and line and paragraph
+  /// separators.
   package static func line(_ text: String) -> String {
     visible(text) { $0 == "\n" || $0 == "\t" || isSeparator($0) ? " " : nil }
   }
 
-  /// Returns a text whose line feeds and tabs remain; a line may also end with a carriage return
-  /// and a line feed.
+  /// Returns a text with its line feeds and tabs, without the carriage returns before line feeds.
   package static func lines(_ text: String) -> String {
     visible(text) { $0 == "\n" || $0 == "\t" ? $0 : nil }
   }
 
-  /// Returns whether a reader does not see a character, or sees only its effect on others.
+  /// Returns whether a character is invisible, or visible only by its effect on other characters.
   ///
-  /// These are the control characters (C0, C1 and DEL), the separators of lines and paragraphs, and
-  /// the format characters without a form, as those that change the direction of text. The joiners
-  /// and the marks of direction, which scripts and emoji need, change nothing else.
+  /// These are the control characters (C0, C1 and DEL), the separators of lines and paragraphs, the
+  /// noncharacters, and the format characters without a glyph, such as those that change the
+  /// direction of text. Joiners and direction marks are not hidden: scripts and emoji need them,
+  /// and they affect no other text.
   package static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
     let properties = scalar.properties
     switch properties.generalCategory {
@@ -28,7 +28,7 @@ package enum VisibleText {
     }
   }
 
-  /// The joiners, and the marks of direction of single characters.
+  /// The joiners and the direction marks.
   private static let needed: Set<Unicode.Scalar> = [
     "\u{200C}", "\u{200D}", "\u{200E}", "\u{200F}", "\u{61C}",
   ]
@@ -37,12 +37,12 @@ package enum VisibleText {
     scalar == "\u{2028}" || scalar == "\u{2029}"
   }
 
-  /// Returns a text with escapes in the place of hidden characters.
+  /// Returns a text with escapes in place of hidden characters.
   ///
   /// - Parameters:
   ///   - text: The text.
-  ///   - whiteSpace: Returns what is written for a hidden character instead of its escape; nil for
-  ///     the escape.
+  ///   - whiteSpace: Returns the white space that replaces a hidden character; nil writes the
+  ///     escape.
   /// - Returns: The text.
   private static func visible(
     _ text: String,
@@ -53,7 +53,7 @@ package enum VisibleText {
     var visible = String.UnicodeScalarView()
     var hasReturn = false
     for scalar in text.unicodeScalars {
-      // A carriage return before a line feed is a part of the end of a line.
+      // A carriage return before a line feed is part of the line ending.
       if hasReturn, scalar != "\n" { visible.append(contentsOf: escape("\r")) }
       hasReturn = scalar == "\r"
       if hasReturn { continue }
@@ -69,7 +69,7 @@ package enum VisibleText {
     return String(visible)
   }
 
-  /// Returns the escape of a character in a string of JSON.
+  /// Returns the escape of a character in a JSON string.
   private static func escape(_ scalar: Unicode.Scalar) -> String.UnicodeScalarView {
     guard scalar != "\r" else { return "\\r".unicodeScalars }
     let units = scalar.utf16.map { unit in

@@ -23,14 +23,14 @@ package struct AnswerOrder: Sendable {
     var parts: [MessageBytes]
     var missing: Int
     let isBatch: Bool
-    /// The number of missing responses that other messages may have to precede, so that the array
-    /// cannot be opened before them.
+    /// The number of missing responses that other messages may have to precede; the array can be
+    /// opened only when the number is 0.
     var preceded: Int
     /// The number of bytes of `parts`.
     var bytes: Int
     /// Whether the array was opened.
     var isOpen = false
-    /// Whether the message was sent, so that the slot only keeps the numbers of the slots after it.
+    /// Whether the message was sent; a sent slot remains only to keep the numbers of later slots.
     var isSent = false
   }
 
@@ -38,22 +38,22 @@ package struct AnswerOrder: Sendable {
   private var slots: Deque<Slot> = []
   /// The number of the first slot in use.
   private var first = 0
-  /// What can be sent, in order.
+  /// The bytes that can be sent, in order.
   private var ready: Deque<Ready> = []
-  /// The number of the batch whose array is open; nil without one.
+  /// The slot number of the batch whose array is open; nil if no array is open.
   private var open: Int?
   /// The messages that wait until the array is closed, in order.
   private var later: Deque<MessageBytes> = []
   /// The number of bytes of the responses that cannot be sent yet.
   private(set) var heldBytes = 0
 
-  /// The length of a batch's responses from which they are sent one by one, in bytes.
+  /// The total length of a batch's responses from which they are sent one by one, in bytes.
   static let openBytesMin = 1 << 20
 
   /// The number of slots in use, including answered slots that wait for a slot before them.
   var count: Int { slots.count }
 
-  /// Whether an array is open, into which no other message can be sent.
+  /// Whether an array is open, so that other messages have to wait.
   var isArrayOpen: Bool { open != nil }
 
   /// Takes a slot for one request, or for a batch with responses that are already known.
@@ -83,7 +83,7 @@ package struct AnswerOrder: Sendable {
   /// - Parameters:
   ///   - message: The complete message.
   ///   - number: The number of the request's slot.
-  ///   - isPreceded: Whether other messages may have had to precede the response.
+  ///   - isPreceded: Whether `take` counted the response in `preceded`.
   ///   - inOrder: Whether responses wait for the responses before them.
   mutating func answer(
     _ message: MessageBytes,
@@ -106,33 +106,33 @@ package struct AnswerOrder: Sendable {
     release(take(for: 0, parts: [message]), inOrder: inOrder)
   }
 
-  /// Adds a notification, which waits for no response, but for the end of an open array.
+  /// Adds a notification, which waits only for the end of an open array.
   mutating func insertNotification(_ message: MessageBytes) {
     heldBytes += message.count
     send(message)
   }
 
-  /// Removes and returns what can be sent next, or nil if there is nothing.
+  /// Removes and returns the next bytes that can be sent, or nil if there are none.
   mutating func takeReady() -> Ready? {
     ready.popFirst()
   }
 
   // MARK: Limits
 
-  /// What the responses that are held mean for a request that could begin.
+  /// The decision about a request that could begin, depending on the held responses.
   package enum Admission: Sendable {
-    /// The response can be sent, or there is room for it.
+    /// The request may begin: its response can be sent or held.
     case begins
-    /// The request waits until responses are sent, which does not need it.
+    /// The request waits until held responses are sent, which do not depend on the request.
     case waits
-    /// The response belongs to a batch that has to be sent as a whole, and is too long.
+    /// The response belongs to a batch that has to be sent as a whole and is already too long.
     case isTooLong
   }
 
   /// Decides whether the next request of the connection may begin.
   ///
-  /// Requests begin in their order. The responses that are held therefore belong to requests that
-  /// have begun, or to the batch of the next request.
+  /// Requests begin in order. Held responses therefore belong to requests that have begun, or to
+  /// the batch of the next request.
   ///
   /// - Parameters:
   ///   - number: The number of the request's slot.
@@ -151,12 +151,12 @@ package struct AnswerOrder: Sendable {
     let slot = slots[index]
     if slot.isBatch, slot.preceded > 0 { return slot.bytes < wholeMax ? .begins : .isTooLong }
     guard heldBytes >= heldMax else { return .begins }
-    // The response can be sent as soon as it is there.
+    // The response to the next request can be sent as soon as it arrives.
     let isNext = open == nil && (index == 0 || !inOrder)
     return isNext && (!slot.isBatch || slot.bytes == 0) ? .begins : .waits
   }
 
-  /// Whether the responses of a batch have to be sent as a whole.
+  /// Returns whether the responses of a batch have to be sent as a whole.
   func isWhole(_ number: Int) -> Bool {
     let index = number - first
     return slots.indices.contains(index) && slots[index].preceded > 0 && slots[index].bytes > 0
@@ -187,7 +187,7 @@ package struct AnswerOrder: Sendable {
       open = nil
       while let message = later.popFirst() { send(message) }
     } else if let message = Self.message(of: slots[index]) {
-      // The commas and brackets are not counted.
+      // `heldBytes` does not count the commas and brackets yet, but `send` subtracts them.
       heldBytes += message.count - slots[index].bytes
       send(message)
     }
@@ -196,7 +196,7 @@ package struct AnswerOrder: Sendable {
     slots[index].bytes = 0
   }
 
-  /// Makes a counted message ready, or keeps it until the array is closed.
+  /// Makes a message that `heldBytes` counts ready, or keeps the message until the array is closed.
   private mutating func send(_ message: MessageBytes) {
     if open != nil {
       later.append(message)
@@ -222,7 +222,7 @@ package struct AnswerOrder: Sendable {
     slots[index].bytes = 0
   }
 
-  /// Opens the array of a batch with long responses, where it may be sent now.
+  /// Opens the array of a batch with long responses, if the array may be sent now.
   private mutating func openArray(inOrder: Bool) {
     guard open == nil, heldBytes >= Self.openBytesMin else { return }
     let candidates = inOrder ? slots.prefix(1) : slots[...]
@@ -240,7 +240,7 @@ package struct AnswerOrder: Sendable {
     sendParts(index)
   }
 
-  /// Returns the message of a complete slot, or nil for a batch of notifications alone.
+  /// Returns the message of a complete slot, or nil for a batch of only notifications.
   private static func message(of slot: Slot) -> MessageBytes? {
     guard slot.isBatch else { return slot.parts.first }
     guard let first = slot.parts.first else { return nil }

@@ -1,4 +1,4 @@
-/// The end of a connection: who ends its input, and when it is closed.
+/// The phase of a connection, from open input to the closed channel.
 ///
 /// Transitions:
 /// - `open` to `draining` when the input ends: at the end of the stream, at `exit`, at bytes that
@@ -25,7 +25,7 @@ package enum ConnectionPhase: Sendable, Equatable {
     }
   }
 
-  /// Ends the input; the first exit code that is given remains.
+  /// Ends the input; the first exit code stays in effect.
   package mutating func endInput(exitCode: Int32? = nil) {
     switch self {
     case .open, .draining(nil): self = .draining(exitCode: exitCode)
@@ -35,7 +35,7 @@ package enum ConnectionPhase: Sendable, Equatable {
 
   /// Ends a connection whose input has ended and whose requests are answered.
   ///
-  /// - Parameter fallback: The exit code unless the end of the input determined one.
+  /// - Parameter fallback: The exit code if the end of the input determined none.
   package mutating func drained(exitCode fallback: Int32) {
     guard case .draining(let exitCode) = self else { return }
     self = .closing(exitCode: exitCode ?? fallback)
@@ -46,7 +46,7 @@ package enum ConnectionPhase: Sendable, Equatable {
     if sends { self = .closing(exitCode: 1) }
   }
 
-  /// Ends a connection after its last message, or whose peer has disconnected.
+  /// Ends a connection after its last message, or after its peer has disconnected.
   ///
   /// - Returns: The exit code with which the caller closes the channel, or nil if the caller does
   ///   not close it.

@@ -1,6 +1,6 @@
 package import JSON
 
-/// The state of a connection between its first message and its end, as its dialect has it.
+/// The state of a connection from its first message to its end, by the rules of its dialect.
 ///
 /// Transitions:
 /// - `new` to `initializing` when `initialize` is admitted.
@@ -15,7 +15,7 @@ package struct Lifecycle: Sendable {
   /// The decision about a request.
   package enum Admission: Sendable, Equatable {
     case dispatch
-    /// The dialect has the result.
+    /// The dialect defines the result of the request.
     case answer(JSONValue)
     case reject(RPCError)
   }
@@ -42,20 +42,20 @@ package struct Lifecycle: Sendable {
   /// Whether `shutdown` was admitted.
   package var isShutDown: Bool { state == .shutDown }
 
-  /// Returns whether requests have to wait for a handshake that has not begun, or has failed.
+  /// Returns whether the dialect needs a handshake that has not begun or has failed.
   package func isBeforeHandshake(_ dialect: Dialect) -> Bool {
     dialect.needsHandshake && state == .new
   }
 
   private var hasEnded: Bool { state == .shutDown || state == .exited }
 
-  /// Records the result of `initialize`; a client may send a failed one again.
+  /// Records the result of `initialize`; a client may repeat an `initialize` that failed.
   package mutating func initializeEnded(succeeded: Bool) {
     if succeeded { isInitialized = true }
     if state == .initializing { state = succeeded ? .ready : .new }
   }
 
-  /// Decides about a notification; messages are passed in the order in which they arrive.
+  /// Decides about a notification; the caller passes messages in the order of their arrival.
   ///
   /// - Parameters:
   ///   - method: The method of the notification.
@@ -76,7 +76,7 @@ package struct Lifecycle: Sendable {
     }
   }
 
-  /// Decides about a request; messages are passed in the order in which they arrive.
+  /// Decides about a request; the caller passes messages in the order of their arrival.
   ///
   /// - Parameters:
   ///   - method: The method of the request.

@@ -6,7 +6,7 @@
 // 1. The same bytes give the same events, however they are cut into pieces.
 // 2. The limits bound memory before it is allocated: no length in a header is trusted.
 // 3. A response has the ID of its request unchanged: `1` and `"1"` are different IDs.
-// 4. A response has a result or an error, never both and never neither.
+// 4. A response has either a result or an error.
 
 package import JSON
 
@@ -16,7 +16,8 @@ package enum RequestID: Sendable {
   case string(String)
   case null
 
-  /// The maximum length of a text, in bytes: each request is compared with the others that run.
+  /// The maximum length of a text, in bytes, because each request's ID is compared with the IDs of
+  /// running requests.
   package static let bytesMax = 1024
 
   package init?(_ value: JSONValue) {
@@ -60,9 +61,9 @@ package enum Message: Sendable, Equatable {
   /// A response, which is ignored because the server sends no requests.
   case response
 
-  /// The length of a method's name from which only its beginning is kept, in bytes.
+  /// The length above which a method's name is shortened to its beginning, in bytes.
   ///
-  /// No method has such a name, and Swift normalizes a name to compare it, which takes long.
+  /// No method has such a long name. Comparing long names is slow, because Swift normalizes them.
   package static let methodBytesMax = 1024
 
   /// Reads a message from its JSON value.

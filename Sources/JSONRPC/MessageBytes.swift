@@ -14,7 +14,7 @@ package struct MessageBytes: Sendable {
     count = bytes.count
   }
 
-  /// Creates a message of the bytes that a writer has written.
+  /// Creates a message from the bytes of a writer.
   package init(_ writer: JSONWriter) {
     pieces = writer.pieces
     count = writer.count

@@ -4,39 +4,39 @@ package import JSON
 /// The state of a connection with a peer: received bytes become requests, and responses become
 /// bytes.
 ///
-/// Whatever answers the requests takes them one by one with `next()` and gives one response for
-/// each, now or later. The owner of the connection takes the bytes with `takeOutput()`, because
-/// what it writes them to may report events during a write.
+/// The code that answers requests takes each request with `next()` and gives one response to it,
+/// immediately or later. The owner of the connection takes the bytes with `takeOutput()`, because a
+/// channel may report events during a write.
 ///
-/// It is a class because a struct of its size would be copied wherever another module asks it. It
-/// is unchecked because only the owner of the connection uses it, on the loop of its channel: a
-/// session of a service, a mock's connection, or a gate, which gives it away.
+/// `Peer` is a class, because other modules would copy a struct of its size at each access. It is
+/// unchecked, because only the owner of the connection uses it, on the loop of its channel. The
+/// owner is a session of a service, a mock's connection, or a gate that passes the peer on.
 package final class Peer: @unchecked Sendable {
   /// A request of the peer, which gets exactly one response.
   package struct Request: Sendable {
     package let id: RequestID
     package let method: String
     package let params: JSONValue
-    /// The memory of the request, in bytes, which is counted until its response.
+    /// The memory of the request, in bytes; the account counts it until the response.
     package let bytes: Int
     package let isInBatch: Bool
-    /// The place of the response among those of the connection.
+    /// The answer slot of the response.
     fileprivate let slot: Int
     fileprivate let isPreceded: Bool
-    /// Whether the request is the handshake that the lifecycle has let through.
+    /// Whether the request is the handshake that the lifecycle has admitted.
     package fileprivate(set) var isHandshake: Bool
   }
 
-  /// What the peer asks for.
+  /// A request or a cancellation of the peer.
   package enum Event: Sendable {
     case request(Request)
-    /// A request needs no answer any more; it gets one nevertheless.
+    /// The peer no longer needs the response to a request; it receives a response nevertheless.
     case cancellation(RequestID)
   }
 
   private enum Pending: Sendable {
     case received(MessageDecoder.Event)
-    /// An element of a batch whose other elements are known.
+    /// An admitted request: an element of a batch, or a request that was put back.
     case request(Request)
     case notification(method: String, params: JSONValue)
   }
@@ -44,7 +44,7 @@ package final class Peer: @unchecked Sendable {
   private var decoder: MessageDecoder
   private var lifecycle = Lifecycle()
   private var order = AnswerOrder()
-  /// Counts the memory of the connection.
+  /// The account of the connection's memory.
   package let account: ByteBudget.Account
   private let observer: (any PeerObserver)?
   private let isPreceded: @Sendable (String) -> Bool
@@ -52,7 +52,7 @@ package final class Peer: @unchecked Sendable {
   private var inputHasEnded = false
   /// The progress from the end of the input to the end of the connection.
   private var phase = ConnectionPhase.open
-  /// The memory of the messages that are pending and of the requests without a response, in bytes.
+  /// The memory of the pending messages and of the requests without a response, in bytes.
   package private(set) var requestBytes = 0
   private var output: [[UInt8]] = []
   /// The number of bytes that `takeOutput()` returns next.
@@ -65,13 +65,14 @@ package final class Peer: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - framing: The framing if it is known in advance, otherwise nil.
-  ///   - dialects: The dialects by which the peer may speak, one for each framing.
+  ///   - dialects: The dialects that the peer may use, one for each framing.
   ///   - limits: The limits of the connection's messages.
-  ///   - closesOnUnknownFraming: Whether bytes of no framing end the connection, as on a socket.
-  ///   - account: Counts the memory of the connection.
-  ///   - observer: Sees the messages; nil for none.
-  ///   - isPreceded: Whether other messages may have to precede the response of a method, so that
-  ///     a batch with such a request is answered as a whole.
+  ///   - closesOnUnknownFraming: Whether bytes of neither framing end the connection, as on a
+  ///     socket.
+  ///   - account: The account of the connection's memory.
+  ///   - observer: The observer of the messages; nil for none.
+  ///   - isPreceded: Returns whether other messages may have to precede the response of a method;
+  ///     the response to a batch with such a request is sent as a whole.
   package init(
     framing: Framing? = nil,
     dialects: [Dialect] = Dialect.all,
@@ -96,7 +97,7 @@ package final class Peer: @unchecked Sendable {
 
   // MARK: Input
 
-  /// Whether further bytes of the peer are read.
+  /// Whether the connection reads further bytes of the peer.
   package var reads: Bool { phase.reads && !inputHasEnded }
 
   /// Receives the next bytes of the stream.
@@ -105,7 +106,7 @@ package final class Peer: @unchecked Sendable {
     add(decoder.receive(bytes))
   }
 
-  /// Receives the end of the stream: the connection ends when all is answered.
+  /// Receives the end of the stream; the connection ends when all requests are answered.
   package func endInput() {
     guard reads else { return }
     add(decoder.end())
@@ -118,12 +119,12 @@ package final class Peer: @unchecked Sendable {
     if reads { add(events) }
   }
 
-  /// Drops the unfinished message if that was asked for before the connection got its owner.
+  /// Drops the unfinished message if the budget requested this before the connection got its owner.
   package func dropIfAsked() {
     if account.isDropping { dropUnfinished() }
   }
 
-  /// Reads no further message: the connection ends when all is answered.
+  /// Stops reading messages; the connection ends when all requests are answered.
   package func stop() {
     phase.endInput(exitCode: 0)
   }
@@ -135,24 +136,24 @@ package final class Peer: @unchecked Sendable {
     }
   }
 
-  /// Lets `next()` return requests again, before all others and in this order.
+  /// Puts requests back, so that `next()` returns them before all others, in this order.
   ///
   /// - Parameter requests: Requests without a response.
   package func putBack(_ requests: [Request]) {
     for request in requests.reversed() { pending.prepend(.request(request)) }
   }
 
-  /// The number of messages that were received and that `next()` has not returned.
+  /// The number of received messages that `next()` has not returned yet.
   package var pendingCount: Int { pending.count }
 
-  /// Returns what the peer asks for next; nil until it sends more.
+  /// Returns the next request or cancellation of the peer; nil until the peer sends more.
   ///
-  /// Messages that the connection answers itself are answered in between.
+  /// The method itself answers messages that need no other code, such as refused requests.
   package func next() -> Event? {
     while let message = pending.popFirst() {
       switch message {
       case .request(let request):
-        // The handshake may have failed since the request was let through.
+        // The handshake may have failed since the request was admitted.
         guard !lifecycle.isBeforeHandshake(dialect) || request.isHandshake else {
           let error = RPCError(.serverNotInitialized, "initialize comes first, but it failed")
           respond(.failure(error), to: request)
@@ -200,7 +201,7 @@ package final class Peer: @unchecked Sendable {
     return nil
   }
 
-  /// Lets a request through, or answers it.
+  /// Returns a request if it is admitted; otherwise answers the request.
   private func admit(_ request: Request) -> Event? {
     switch lifecycle.admit(request.method, dialect) {
     case .dispatch: return .request(request)
@@ -208,7 +209,7 @@ package final class Peer: @unchecked Sendable {
       let response = MessageWriter.result(request.id, Array(result.text.utf8))
       respond(.success(MessageBytes(response)), to: request)
     case .reject(let error):
-      // A second handshake that is refused does not end the first one.
+      // A refused second handshake does not end the first handshake.
       var refused = request
       refused.isHandshake = false
       respond(.failure(error), to: refused)
@@ -270,7 +271,7 @@ package final class Peer: @unchecked Sendable {
   private func notified(_ method: String, _ params: JSONValue) -> Event? {
     switch lifecycle.admit(notification: method, dialect) {
     case .dispatch: dialect.cancelled(method, params).map(Event.cancellation)
-    // A peer that ends the connection may still stop what it waits for.
+    // A peer that has shut down the connection may still cancel requests without a response.
     case .drop where lifecycle.isShutDown:
       dialect.cancelled(method, params).map(Event.cancellation)
     case .drop: nil
@@ -278,7 +279,7 @@ package final class Peer: @unchecked Sendable {
     }
   }
 
-  /// Ends the input; earlier requests are answered first.
+  /// Ends the input; earlier requests are answered before the connection ends.
   private func end(exitCode: Int32) -> Event? {
     phase.endInput(exitCode: exitCode)
     return nil
@@ -305,9 +306,9 @@ package final class Peer: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - response: The whole response.
-  ///   - isError: Whether it has an error.
+  ///   - isError: Whether the response has an error.
   ///   - request: The request, which has no response yet.
-  ///   - atOnce: Whether the response overtakes those of earlier requests in any dialect.
+  ///   - atOnce: Whether the response overtakes the responses of earlier requests in any dialect.
   package func respond(
     _ response: MessageBytes,
     isError: Bool,
@@ -339,25 +340,25 @@ package final class Peer: @unchecked Sendable {
     }
   }
 
-  /// Sends a notification, after the end of an array that is open.
+  /// Sends a notification; if an array is open, the notification follows its end.
   package func notify(_ message: MessageBytes) {
     order.insertNotification(message)
     collect()
   }
 
-  /// Whether a batch is being sent, into which no notification can be sent.
+  /// Whether a batch's array is open, so that notifications have to wait.
   package var isArrayOpen: Bool { order.isArrayOpen }
 
-  /// The number of requests and batches whose responses are not sent.
+  /// The number of requests and batches whose responses were not sent yet.
   package var unansweredCount: Int { order.count }
 
-  /// The number of bytes of the responses that wait for others.
+  /// The number of bytes of the responses that wait for other responses.
   package var heldBytes: Int { order.heldBytes }
 
-  /// Decides whether a request may begin, as far as the responses that wait are concerned.
+  /// Decides whether a request may begin, depending on the responses that wait.
   ///
   /// - Parameters:
-  ///   - request: The next request that begins.
+  ///   - request: The next request to begin.
   ///   - heldMax: The number of held bytes from which requests wait.
   ///   - wholeMax: The maximum length of a batch that has to be sent as a whole.
   /// - Returns: The decision.
@@ -374,12 +375,12 @@ package final class Peer: @unchecked Sendable {
     )
   }
 
-  /// Whether the response of a request belongs to a batch that has to be sent as a whole.
+  /// Returns whether the response of a request belongs to a batch that has to be sent as a whole.
   package func isWhole(_ request: Request) -> Bool { order.isWhole(request.slot) }
 
   // MARK: Output
 
-  /// Removes and returns the bytes that are sent next, in pieces.
+  /// Removes and returns the bytes to send next, in pieces.
   package func takeOutput() -> [[UInt8]] {
     defer {
       output = []
@@ -398,7 +399,7 @@ package final class Peer: @unchecked Sendable {
     let framing = decoder.framing
     gather(framing.head(of: message.count))
     if message.count > Self.gatheredMax {
-      // Copying some ten megabytes takes longer than reading them.
+      // A long message keeps its pieces: copying tens of megabytes takes longer than reading them.
       output += message.pieces
       outputBytes += message.count
     } else {
@@ -432,17 +433,18 @@ package final class Peer: @unchecked Sendable {
     phase.drained(exitCode: isAbrupt ? 1 : 0)
   }
 
-  /// Ends a connection that cannot be continued, after what was sent.
+  /// Ends a connection that cannot continue, after the bytes that were passed for sending.
   package func fail() {
     phase.fail()
   }
 
-  /// Returns the exit code of a connection that its owner has to close, once; nil for an open one.
+  /// Returns the exit code of a connection that its owner has to close, once; nil for an open
+  /// connection.
   package func takeEnd() -> Int32? {
     phase.sends ? nil : phase.end()
   }
 
-  /// Forgets what is not sent, because the peer has disconnected.
+  /// Discards all messages that were not processed or sent, because the peer has disconnected.
   package func disconnect() {
     _ = phase.end()
     pending = []

@@ -1,22 +1,22 @@
 package import JSON
 
-/// What sees the messages of a connection as they are received and sent, as a recording does.
+/// An observer of the messages that a connection receives and sends, such as a recording.
 package protocol PeerObserver: AnyObject, Sendable {
-  /// Sees a message of the peer: JSON, though it may be no message of JSON-RPC.
+  /// Observes JSON that the peer has sent, which may be an invalid message of JSON-RPC.
   func received(_ message: JSONValue)
 
-  /// Sees what the peer has sent that is no JSON; the bytes are valid during the call.
+  /// Observes bytes of the peer that are not JSON; the bytes are valid during the call.
   func received(unreadable bytes: Span<UInt8>)
 
-  /// Learns that a message of the peer was not received.
+  /// Records that a message of the peer was omitted.
   ///
-  /// - Parameter limit: The name of the limit that it exceeds.
+  /// - Parameter limit: The name of the limit that the message exceeds.
   func omitted(limit: String)
 
-  /// Sees a message for the peer without its framing, or a part of one.
+  /// Observes a message to the peer, or a part of such a message, without the framing.
   ///
   /// - Parameters:
   ///   - pieces: The bytes.
-  ///   - isEnd: Whether the message ends with them.
+  ///   - isEnd: Whether the message ends with these bytes.
   func sent(_ pieces: [[UInt8]], isEnd: Bool)
 }

@@ -28,15 +28,15 @@ package struct RPCError: Error, Sendable, Equatable {
     self.init(code: code.rawValue, message: message, data: data)
   }
 
-  /// The code of a request or a message beyond a limit, by the protocol.
+  /// The protocol's code for a request or a message that exceeds a limit.
   package static let limitExceededCode = 1302
 
   /// Returns the error of an exceeded limit.
   ///
   /// - Parameters:
   ///   - limit: The name of the limit.
-  ///   - max: Its value.
-  ///   - message: One sentence.
+  ///   - max: The value of the limit.
+  ///   - message: One sentence that describes the error.
   /// - Returns: The error.
   package static func exceeded(_ limit: String, max: Int, _ message: String) -> RPCError {
     RPCError(

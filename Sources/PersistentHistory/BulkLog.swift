@@ -2,12 +2,12 @@ package import ObjectModel
 import SQLite
 import StoreLayout
 
-/// The log of many rows that one statement of Cordial's changes, also written by one statement.
+/// The statements that log the changes of a Cordial statement with many rows.
 ///
-/// It equals the log that the triggers would write, at a third of their cost. For every other
-/// writer, the triggers write the log.
+/// These statements write the same log rows as the triggers, at a third of the cost. For every
+/// other writer, the triggers write the log.
 package enum BulkLog {
-  /// Returns whether the triggers of an update only log it.
+  /// Returns whether logging is the only effect of an update's triggers.
   ///
   /// - Parameters:
   ///   - entity: The entity whose table is updated.
@@ -18,7 +18,7 @@ package enum BulkLog {
       && OrderSchema(model).afterUpdate(of: entity).isEmpty
   }
 
-  /// Returns whether the triggers of an insert only log it.
+  /// Returns whether logging is the only effect of an insert's triggers.
   ///
   /// - Parameters:
   ///   - entity: The entity of the inserted objects.
@@ -29,7 +29,8 @@ package enum BulkLog {
       && OrderSchema(model).afterInsert(into: entity).isEmpty
   }
 
-  /// Returns the statement that logs the inserts of an entity between two numbers, its arguments.
+  /// Returns the statement that logs the inserts of an entity; its arguments are the first and the
+  /// last object number.
   package static func insertion(of entity: EntityDescription) -> String {
     """
     INSERT INTO cordial_change(entity, object, kind, version)
@@ -38,7 +39,8 @@ package enum BulkLog {
     """
   }
 
-  /// Returns the statement that logs inserts of an entity; its argument is a JSON list of numbers.
+  /// Returns the statement that logs inserts of an entity; its argument is a JSON list of object
+  /// numbers.
   package static func insertions(of entity: EntityDescription) -> String {
     """
     INSERT INTO cordial_change(entity, object, kind, version)
@@ -47,7 +49,7 @@ package enum BulkLog {
     """
   }
 
-  /// Returns whether the triggers of a link table only log its rows.
+  /// Returns whether logging is the only effect of a link table's triggers.
   ///
   /// - Parameters:
   ///   - relationship: The relationship that owns the link table.
@@ -72,7 +74,7 @@ package enum BulkLog {
     """
   }
 
-  /// Returns the statement that logs increments of versions; its argument is a JSON list of
+  /// Returns the statement that logs version increments; its argument is a JSON list of object
   /// numbers.
   package static func increments(of entity: EntityDescription) -> String {
     """
@@ -82,12 +84,12 @@ package enum BulkLog {
     """
   }
 
-  /// Returns SQL for the former values that the log gets.
+  /// Returns SQL for the former values in the log row of an update.
   ///
   /// - Parameters:
   ///   - columns: Each column that is set, with its new value as SQL.
   ///   - entity: The entity.
-  ///   - row: The prefix of the row's columns, as `t.`.
+  ///   - row: The prefix of the row's columns, such as `t.`.
   /// - Returns: SQL that contains the new value of each column once.
   package static func before(
     _ columns: [(name: String, value: String)],

@@ -1,6 +1,6 @@
 import SQLite
 
-/// A range of the numbers of logged changes, which begins after the last change of a commit.
+/// A range of change numbers that begins after the last change of a commit.
 package struct ChangeRange: Sendable, Hashable {
   /// The number of the change before the range.
   package let after: Int64
@@ -12,7 +12,7 @@ package struct ChangeRange: Sendable, Hashable {
 
   /// Creates a range.
   ///
-  /// - Throws: `SQLiteError` when the range would end before its beginning or begin before 0, which
+  /// - Throws: `SQLiteError` if the range would end before its beginning or begin before 0, which
   ///   only a damaged file can cause.
   package init(after: Int64, through: Int64) throws {
     guard after >= 0, after <= through else {

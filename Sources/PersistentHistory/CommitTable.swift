@@ -3,7 +3,7 @@ package import SQLite
 
 /// The retained commits, looked up by their numbers and by the tokens that clients have.
 ///
-/// It belongs to one connection and one thread, as the connection does.
+/// Only the thread of its connection may use the table.
 package final class CommitTable {
   /// One retained commit.
   package struct Entry: Sendable {
@@ -15,7 +15,7 @@ package final class CommitTable {
   private let generation: UInt32
   private let entryStatement: PreparedStatement
   private let oldestStatement: PreparedStatement
-  /// Nil in a store of an earlier version that was never opened for writing since.
+  /// The query of the barriers; nil if only an earlier version has opened the store for writing.
   private let barrierStatement: PreparedStatement?
 
   /// Creates the table of a connection.
@@ -37,7 +37,7 @@ package final class CommitTable {
     barrierStatement = try UndoLog.exists(db) ? statement(Self.newestBarrier) : nil
   }
 
-  /// A commit that nothing earlier can be undone across.
+  /// The kind of a commit that an undo cannot cross.
   package enum Barrier {
     /// The rows of earlier commits may have other types and other columns.
     case migration
@@ -54,7 +54,7 @@ package final class CommitTable {
 
   /// SQL for the newest barrier with a context.
   ///
-  /// A client may give its own saves the same context, but they are no barriers.
+  /// A client may give its own saves the same context; these saves are not barriers.
   private static let newestBarrier = """
     WHERE number = (SELECT max(u.number) FROM cordial_undo u
       JOIN cordial_transaction t ON t.number = u.number
@@ -77,14 +77,14 @@ package final class CommitTable {
   /// Returns the oldest position from which history can be read.
   package func oldest() throws -> StoreToken {
     defer { oldestStatement.reset() }
-    // Only a damaged file has no commit.
+    // Only a damaged file has no entry of a commit.
     guard try oldestStatement.step() else {
       return StoreToken(generation: generation, number: 0, mark: 0)
     }
     return try entry(oldestStatement).token
   }
 
-  /// Returns the newest retained barrier of a kind; nil without one.
+  /// Returns the newest retained barrier of a kind, or nil if there is none.
   package func newestBarrier(_ barrier: Barrier) throws -> StoreToken? {
     guard let barrierStatement else { return nil }
     defer { barrierStatement.reset() }

@@ -2,7 +2,8 @@ package import ObjectModel
 package import SQLite
 import StoreLayout
 
-/// The owner of the mark `StoreMetadata.mayDangle`: some to-one may reference a missing object.
+/// The owner of the mark `StoreMetadata.mayDangle`, which means that a to-one may reference a
+/// missing object.
 ///
 /// Of Cordial's saves, only those with the delete rule `noAction` leave such references. An
 /// external SQLite client may write any reference. Without the mark, queries need not check
@@ -31,7 +32,7 @@ package struct DanglingReferences {
 
   /// Sets the mark when logged changes left a dangling reference.
   ///
-  /// - Parameter change: The number of the last change before them.
+  /// - Parameter change: The number of the last change before the logged changes.
   /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the changes, and in the references to the objects that they deleted.
   package func markIfNeeded(after change: Int64) throws {
@@ -39,7 +40,8 @@ package struct DanglingReferences {
     for (owner, toOne) in toOnes {
       let column = "o.\(SQLNames.quoted(toOne.name))"
       let written = "o.\"_id\" IN (\(logged) \(owner.number) AND kind IN (0, 1))"
-      // One condition for each entity: the log has a partial index of deletions by entity.
+      // With one condition for each entity, SQLite can use the partial index of deletions by
+      // entity.
       let deleted = model.entity(toOne.destination).familyPosition.concreteEntities.map { kind in
         "\(column) IN (\(logged) \(kind) AND kind = \(ChangeKind.delete.rawValue))"
       }
@@ -55,7 +57,7 @@ package struct DanglingReferences {
   ///   - commit: The number of the commit.
   ///   - head: The newest commit.
   ///   - db: A connection to the store.
-  /// - Returns: Whether it may.
+  /// - Returns: Whether a reference may dangle.
   /// - Throws: `SQLiteError`.
   package static func mayDangle(
     at commit: Int64,

@@ -2,10 +2,11 @@ package import ObjectModel
 package import SQLite
 import StoreLayout
 
-/// The statements that update derived values that triggers cannot compute, or may compute wrongly.
+/// The statements that update the derived values that triggers cannot compute or may compute
+/// wrongly.
 ///
-/// Triggers compute no texts and no sort keys, which need ICU, and no sums of decimals and doubles.
-/// They may compute wrong values when an external client runs a `REPLACE`.
+/// Triggers cannot compute texts and sort keys, which need ICU, nor sums of decimals and doubles.
+/// Triggers may compute wrong values when an external client runs a `REPLACE`.
 package final class DerivedValues {
   /// The statements for the values that no trigger updates.
   private let sealed: [String]
@@ -16,7 +17,8 @@ package final class DerivedValues {
   private let triggers: TriggerControl
   /// The compiled statements, by SQL.
   ///
-  /// Each is compiled at its first use, because SQLite compiles the triggers of its table with it.
+  /// Each statement is compiled at its first use, because SQLite also compiles the triggers of its
+  /// table.
   private var compiled: [String: PreparedStatement] = [:]
 
   /// Prepares the statements of an opened store.
@@ -24,7 +26,7 @@ package final class DerivedValues {
   /// - Parameters:
   ///   - db: The writer's connection, which has Cordial's SQL functions.
   ///   - model: The store's model.
-  ///   - triggers: Runs the statements of the connection.
+  ///   - triggers: The runner of the connection's statements.
   package init(_ db: SQLiteConnection, model: Model, triggers: TriggerControl) {
     self.db = db
     self.triggers = triggers
@@ -69,10 +71,11 @@ package final class DerivedValues {
   ///
   /// - Parameters:
   ///   - model: The store's model.
-  ///   - comparesTexts: Whether the texts that ICU computes are of this process's ICU; others are
-  ///     not compared.
-  /// - Returns: Queries of one column, the object's number, each with its entity and property.
-  ///   Doubles may differ in their last digits, which depend on the order of a sum.
+  ///   - comparesTexts: Whether this process's ICU version computed the stored texts; texts of
+  ///     other versions are not compared.
+  /// - Returns: Queries with one column, the object number, each with its entity and property. The
+  ///   queries ignore differences in the last digits of doubles, which depend on the order of a
+  ///   sum.
   package static func wrongValueQueries(
     in model: Model,
     comparesTexts: Bool
@@ -101,11 +104,11 @@ package final class DerivedValues {
     } + keys
   }
 
-  /// Updates the derived values that depend on the changes logged after a change.
+  /// Updates the derived values that depend on newly logged changes.
   ///
   /// - Parameters:
-  ///   - change: The number of the last change before them.
-  ///   - isForeign: Whether an external client made the changes; its triggers may have counted
+  ///   - change: The number of the last change before the new changes.
+  ///   - isForeign: Whether an external client made the changes; triggers may then have counted
   ///     changes that did not happen.
   /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the changes after `change`, and in the members of the changed objects.
@@ -150,7 +153,7 @@ package final class DerivedValues {
   }
 }
 
-/// A column with the sort keys of a string attribute, which no trigger logs.
+/// A column with the sort keys of a string attribute; triggers do not log this column.
 private struct SortKeyColumn {
   let owner: EntityDescription
   /// The name of the column.
@@ -170,7 +173,7 @@ private struct SortKeyColumn {
     }
   }
 
-  /// SQL for the rows whose sort key is wrong.
+  /// SQL for whether the sort key of a row is wrong.
   var isWrong: String { "\(SQLNames.quoted(name)) IS NOT \(value)" }
 
   /// Returns a statement that computes the sort keys of some rows.
@@ -193,8 +196,8 @@ extension DerivedSchema {
     }
   }
 
-  /// Returns SQL for the correct value of the owner's row that is being updated; nil for a time,
-  /// which cannot be recomputed.
+  /// Returns SQL for the correct value in the row that a statement updates; nil for a time, which
+  /// cannot be recomputed.
   func present(_ derived: DerivedExpression, of owner: EntityDescription) -> String? {
     switch derived {
     case .now: return nil
@@ -210,8 +213,7 @@ extension DerivedSchema {
     }
   }
 
-  /// Returns SQL for the numbers of the owners whose value depends on the changes logged after
-  /// `?1`.
+  /// Returns SQL for the object numbers of the owners whose value depends on changes after `?1`.
   func affected(_ derived: DerivedExpression, of owner: EntityDescription) -> String? {
     let own = DerivedValues.logged(owner)
     switch derived {
@@ -255,7 +257,7 @@ extension DerivedSchema {
     model.entity(entity).familyPosition.concreteEntities.map(String.init).joined(separator: ", ")
   }
 
-  /// Returns SQL for the objects of an entity that were logged after `?1`.
+  /// Returns SQL for the objects of an entity with changes after `?1`.
   private func changed(_ entity: Int) -> String {
     "SELECT object FROM cordial_change WHERE number > ?1 AND kind IN (0, 1, 2) "
       + "AND entity IN (\(kinds(entity)))"

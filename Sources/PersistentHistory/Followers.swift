@@ -21,13 +21,13 @@ package struct Follower: Sendable, Equatable {
   ///   - silence: The time for which a follower may be silent, in milliseconds.
   /// - Returns: Whether the follower has expired.
   package func isExpired(_ now: Int64, after silence: Int64) -> Bool {
-    // The stored time may be any number.
+    // The stored time may be any number, so that the sum may overflow.
     let end = lastRequest.addingReportingOverflow(silence)
     return !end.overflow && end.partialValue < now
   }
 }
 
-/// The followers of a store's log, over one connection.
+/// The table of the followers of a store's log, over one connection.
 package struct FollowerTable {
   private let db: SQLiteConnection
 
@@ -40,7 +40,7 @@ package struct FollowerTable {
     try db.rows("SELECT name, number, seen FROM cordial_follower ORDER BY name", [], read)
   }
 
-  /// Returns the follower of this name, or nil if there is none.
+  /// Returns the follower with a name, or nil if it does not exist.
   package func follower(named name: String) throws -> Follower? {
     try db.row("SELECT name, number, seen FROM cordial_follower WHERE name = ?", [name], read)
   }

@@ -5,16 +5,17 @@ import StoreLayout
 
 /// The members of to-manys at a past position of the log.
 ///
-/// It starts with the current members, and rewinds the log row by row.
+/// The lists start with the current members, and rewind the log row by row.
 ///
-/// - Complexity: Rewinding a row is constant in the number and the length of the lists.
+/// - Complexity: Rewinding a log row takes constant time, whatever the count and length of the
+///   lists.
 package struct FormerLists {
   private let model: Model
-  /// The sort position of each member, by list; without a meaning in a list that is not ordered.
+  /// The sort position of each member, by list; meaningless for a list that is not ordered.
   private var lists: [ListName: [Int64: Int64]] = [:]
   /// The to-ones whose inverses are among the lists.
   private var toOnes: [RelationshipDescription] = []
-  /// The objects that those to-ones reference, as far as their inverses are among the lists.
+  /// The object numbers that these to-ones reference, as far as `lists` contains the inverse lists.
   private var targets: [Reference: Int64] = [:]
 
   private struct ListName: Hashable {
@@ -22,13 +23,13 @@ package struct FormerLists {
     let property: String
   }
 
-  /// A to-one, by its index in `toOnes`, of an object.
+  /// The identity of an object's to-one; `toOne` is the index in `toOnes`.
   private struct Reference: Hashable {
     let toOne: Int
     let object: Int64
   }
 
-  /// The sort position of a member for which the log has none: the end.
+  /// The sort position of a member without a logged position, so that the member is last.
   private static let unknown = Int64.max
 
   package init(_ model: Model) {
@@ -39,8 +40,8 @@ package struct FormerLists {
   ///
   /// - Parameters:
   ///   - toMany: The to-many.
-  ///   - owner: The object that has it.
-  ///   - positions: Its members with their sort positions; nil for a member without one.
+  ///   - owner: The object that owns the list.
+  ///   - positions: The members with their sort positions; nil for a member without a position.
   package mutating func begin(
     _ toMany: RelationshipDescription,
     of owner: ObjectKey,
@@ -59,8 +60,9 @@ package struct FormerLists {
     }
   }
 
-  /// Returns the members of a list at the rewound position of the log, in the order of the list, or
-  /// by number if the list is not ordered.
+  /// Returns the members of a list at the rewound position of the log.
+  ///
+  /// The members are in list order, or sorted by object number if the list is not ordered.
   package func members(of toMany: RelationshipDescription, _ owner: ObjectKey) -> [Int64] {
     let positions = lists[ListName(owner: owner, property: toMany.name)] ?? [:]
     guard toMany.ordered else { return positions.keys.sorted() }
@@ -103,9 +105,9 @@ package struct FormerLists {
   /// Sets the objects that an object's to-ones referenced.
   ///
   /// - Parameters:
-  ///   - row: A row of the log, of an object.
-  ///   - former: Returns the number of the object that a to-one referenced; nil where the row does
-  ///     not have the to-one.
+  ///   - row: A log row of an object.
+  ///   - former: Returns the object number that a to-one referenced; the outer nil means that the
+  ///     log row does not have the to-one.
   private mutating func setTargets(
     of row: HistoryRow,
     to former: (RelationshipDescription) -> Int64??
@@ -124,7 +126,7 @@ package struct FormerLists {
     }
   }
 
-  /// Returns the list of a to-one's inverse.
+  /// Returns the inverse list that the target of a to-one owns.
   private func list(of toOne: RelationshipDescription, _ target: Int64) -> ListName {
     ListName(owner: model.key(toOne.destination, target), property: toOne.inverse ?? "")
   }

@@ -5,7 +5,7 @@ import SQLite
 package struct HistoryHead: Sendable, Equatable {
   package let number: Int64
   package let mark: UInt32
-  /// The number of its last change.
+  /// The number of the commit's last change.
   package let lastChange: Int64
   /// The number of the last change in the log; greater than `lastChange` when an external client
   /// made changes that are not sealed yet.
@@ -29,7 +29,7 @@ package struct HistoryHead: Sendable, Equatable {
 
   package var isSealed: Bool { lastLogged <= lastChange }
 
-  /// The same commit without the unsealed changes after it.
+  /// The head without the unsealed changes after its commit.
   package var sealed: HistoryHead {
     HistoryHead(
       number: number,
@@ -40,7 +40,7 @@ package struct HistoryHead: Sendable, Equatable {
     )
   }
 
-  /// Returns an earlier commit as the newest one.
+  /// Returns the head as of an earlier commit, without unsealed changes.
   package func at(_ entry: CommitTable.Entry, mayDangle: Bool) -> HistoryHead {
     HistoryHead(
       number: entry.token.number,
@@ -55,15 +55,15 @@ package struct HistoryHead: Sendable, Equatable {
   package var position: LogPosition { LogPosition(commit: number, lastChange: lastChange) }
 }
 
-/// The numbers of commits and of changes that a store can have: the next ones can be counted.
+/// The valid commit and change numbers, limited so that the next numbers cannot overflow.
 enum LogNumbers {
   private static let all = 0...Int64.max >> 1
 
-  /// Returns a number of the log that was read.
+  /// Returns a commit or change number that was read from the log, if the number is valid.
   ///
   /// - Parameter number: The number of a commit or of a change.
   /// - Returns: The number.
-  /// - Throws: `SQLiteError` with the code `corrupt` for a number that no writer gives.
+  /// - Throws: `SQLiteError` with the code `corrupt` for a number that no writer can have assigned.
   static func checked(_ number: Int64) throws -> Int64 {
     guard all.contains(number) else {
       throw SQLiteError(.corrupt, "The log has the number \(number)")
@@ -98,7 +98,7 @@ package struct CommitStamp: Sendable {
   package var process: String?
   /// The client's UUID of the transaction, nil if the client sent none.
   package var client: String?
-  /// The response to the client, which a repeat of the same transaction receives too.
+  /// The response to the client; a repeated transaction receives the same response.
   package var answer: String?
 
   package init(

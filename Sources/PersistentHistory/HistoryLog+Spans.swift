@@ -1,6 +1,6 @@
 package import CordialValues
 
-/// Which commits of a range changed an object.
+/// The first and last commits of a range that changed each object.
 extension HistoryLog {
   /// Returns the combined changes after one commit up to another, and the first and last commit
   /// that changed each object.
@@ -29,7 +29,7 @@ extension HistoryLog {
       let commit = commits[current].number
       for change in row.changes(in: self.model, &names) {
         set.add(change)
-        // A damaged tree may return the commits in another order.
+        // A damaged B-tree may return the commits out of order.
         let span = spans[change.key] ?? commit...commit
         spans[change.key] = min(span.lowerBound, commit)...max(span.upperBound, commit)
       }

@@ -10,15 +10,15 @@ extension HistoryLog {
   private final class Reading {
     let version: Int64
     var rows: [HistoryRow] = []
-    /// The last change of the commit before the one that ended the object's version; nil until the
-    /// row that ended it is read.
+    /// The last change before the commit that ended the object's version; nil until a row of that
+    /// commit is read.
     var begin: Int64?
 
     init(_ version: Int64) {
       self.version = version
     }
 
-    /// Returns whether a row ended the object's version: it updated or deleted the object.
+    /// Returns whether a row ended the object's version by updating or deleting the object.
     func ends(with row: HistoryRow) -> Bool {
       switch row.kind {
       case .update: row.version == version + 1
@@ -28,7 +28,7 @@ extension HistoryLog {
     }
   }
 
-  /// Reads the log backwards until it has all changes of some objects since given versions.
+  /// Returns all changes of the given objects since the given versions.
   ///
   /// - Parameter versions: The objects, each with a former version.
   /// - Returns: The rows of each object and of its link rows, oldest first; objects whose versions
@@ -38,7 +38,7 @@ extension HistoryLog {
   package func rows(since versions: [ObjectKey: Int64]) throws -> [ObjectKey: [HistoryRow]] {
     let readings = versions.mapValues(Reading.init)
     var open = readings.count
-    /// The lowest `begin` so far; the rows after it are still needed.
+    /// The lowest `begin` so far; all rows after that change are still needed.
     var least = Int64.max
     try eachRowBackwards { row, begin in
       guard open > 0 || row.number > least else { return false }
@@ -71,7 +71,7 @@ extension HistoryLog {
     while try rows.step() {
       let number = rows.integer(0)
       while begin >= number {
-        // The rows up to the oldest retained commit have no commit before theirs in the log.
+        // Rows up to the oldest retained commit have no preceding commit in the log.
         guard try commits.step() else { return }
         begin = commits.integer(0)
       }

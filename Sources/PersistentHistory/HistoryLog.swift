@@ -3,10 +3,10 @@
 // Must not know: search, subscriptions, callers.
 //
 // What always holds:
-// 1. A row's change and its log entry are in one SQLite transaction for every writer: triggers of
-//    built-in functions write the entry, also for an external SQLite client.
+// 1. Every writer changes a row and logs the change in one SQLite transaction. Triggers write the
+//    log with built-in functions, so that external SQLite clients also log their changes.
 // 2. Commits are numbered without gaps; no response contains changes that are not sealed.
-// 3. The numbers of changes and of commits only grow.
+// 3. Change numbers and commit numbers only grow.
 
 package import CordialValues
 import JSON
@@ -68,7 +68,7 @@ package final class HistoryLog {
     )
   }
 
-  /// A query of one row: number, mark and last change of the newest commit, the last logged change,
+  /// A query of one row: number, mark and last change of the newest commit; the last logged change;
   /// and whether a to-one may reference an object that does not exist.
   package static let headQuery = """
     SELECT number, mark, lastChange, coalesce((SELECT max(number) FROM main.cordial_change), 0),
@@ -147,7 +147,7 @@ package final class HistoryLog {
     return set
   }
 
-  /// Returns the changes that are logged after a commit and not sealed yet.
+  /// Returns the unsealed changes after a commit.
   ///
   /// - Parameter head: The newest commit.
   /// - Returns: The changes, without an author.
@@ -162,7 +162,7 @@ package final class HistoryLog {
     return set
   }
 
-  /// Returns the changes that are logged after a commit and not sealed yet, one for each object.
+  /// Returns the unsealed changes after a commit, one for each object.
   ///
   /// - Parameter head: The newest commit.
   /// - Returns: The changes, in the order of each object's first change.
@@ -192,15 +192,15 @@ package final class HistoryLog {
     }
   }
 
-  /// Returns the end of a range of commits with a limited number of changes.
+  /// Returns the last commit of a range with a limited number of changes.
   ///
   /// The range has at least one commit, if a commit follows `from`.
   ///
   /// - Parameters:
   ///   - from: The commit after which the range begins.
-  ///   - changesMax: The maximum number of changes of a range of several commits.
-  /// - Returns: The number of the range's last commit; `from` when that is the newest, or when the
-  ///   log no longer has it.
+  ///   - changesMax: The maximum number of changes in a range of more than one commit.
+  /// - Returns: The number of the range's last commit; `from` if no commit follows or the log no
+  ///   longer has `from`.
   /// - Throws: `SQLiteError`.
   package func commit(after from: Int64, changesMax: Int64) throws -> Int64 {
     var reached = from
@@ -317,14 +317,14 @@ package final class HistoryLog {
     }
   }
 
-  /// Calls a body with the commits after a commit and with their changes, oldest first.
+  /// Calls a body with each commit of a range and with its changes, oldest first.
   ///
   /// - Parameters:
   ///   - after: The commit before the first commit.
   ///   - through: The last commit.
   ///   - limit: The maximum number of commits.
   ///   - changesMax: The maximum number of changes that are read for a commit; a commit with more
-  ///     is passed without changes.
+  ///     changes is passed without them.
   ///   - body: Called with each commit; returns whether to continue.
   /// - Throws: `SQLiteError`, and the errors of the body.
   package func eachCommit(
@@ -334,7 +334,7 @@ package final class HistoryLog {
     changesMax: Int,
     _ body: (HistoryTransaction) throws -> Bool
   ) throws {
-    // A purge removes the changes of a commit with the commit.
+    // If the entry of `after` was purged, the range begins with the oldest change that remains.
     var lower = try changeRange(from: after, through: after)?.after ?? 0
     try eachTransaction(after: after, through: through, limit: Int64(limit)) { transaction in
       var transaction = transaction
@@ -356,9 +356,9 @@ package final class HistoryLog {
   ///   - from: The commit after which the range begins.
   ///   - head: The newest commit, with which the range ends.
   ///   - entities: The entities of the objects.
-  ///   - columns: The columns that are wanted, by entity; nil for all.
-  /// - Returns: The values that changes replaced, in the form of the log, maybe with those of other
-  ///   columns; nil for an object that did not exist.
+  ///   - columns: The required columns, by entity; nil for all columns.
+  /// - Returns: The values that changes replaced, in the log's format; nil for an object that did
+  ///   not exist. The result may include columns that were not required.
   /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the changes.
   package func formerValues(
@@ -392,8 +392,8 @@ package final class HistoryLog {
   /// Returns the last values of a deleted object.
   ///
   /// - Parameter key: The object.
-  /// - Returns: Values by column name in the form of the log; nil when the log has no deletion of
-  ///   it.
+  /// - Returns: Values by column name in the log's format; nil if the log has no deletion of the
+  ///   object.
   /// - Throws: `SQLiteError`.
   package func tombstone(of key: ObjectKey) throws -> [LoggedValue]? {
     defer { tombstoneStatement.reset() }
@@ -409,7 +409,8 @@ package final class HistoryLog {
   ///   - keys: The objects.
   ///   - from: The commit after which the range begins.
   ///   - head: The newest commit, with which the range ends.
-  /// - Returns: Values by column name in the form of the log; objects not deleted there are absent.
+  /// - Returns: Values by column name in the log's format; objects that were not deleted in the
+  ///   range are absent.
   /// - Throws: `SQLiteError`.
   package func tombstones(
     of keys: Set<ObjectKey>,

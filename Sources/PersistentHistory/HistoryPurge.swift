@@ -50,8 +50,8 @@ package struct HistoryPurge {
         try LogNumbers.checked(row.integer(1)) - 1
       )
     }
-    // The newest of these changes stays, although no reader needs it: SQLite continues to number
-    // from the greatest number in the table.
+    // The newest of these changes stays although no reader needs it, because SQLite continues
+    // numbering from the greatest number in the table.
     guard let (first, last) = bounds, let first, first <= last else { return nil }
     try db.execute(
       "DELETE FROM cordial_change WHERE number <= ?",

@@ -2,7 +2,7 @@ package import ObjectModel
 package import SQLite
 import StoreLayout
 
-/// The writer's side of the log, which ends each transaction with its entry.
+/// The writer of the log, which ends each transaction with the entry of its commit.
 package final class HistoryWriter {
   /// The author of commits that seal the changes of external clients.
   package static let externalAuthor = "external"
@@ -51,10 +51,10 @@ package final class HistoryWriter {
     )
   }
 
-  /// Writes the entry of a new commit, which has all changes logged since the last commit.
+  /// Writes the entry of a new commit with all changes logged since the last commit.
   ///
   /// - Parameters:
-  ///   - number: The number of the new commit, one more than the last commit's.
+  ///   - number: The number of the new commit, one more than the number of the last commit.
   ///   - stamp: The metadata of the new commit.
   /// - Throws: `SQLiteError`.
   package func writeEntry(_ number: Int64, _ stamp: CommitStamp) throws {
@@ -71,15 +71,16 @@ package final class HistoryWriter {
 
   /// Seals the changes of external SQLite clients as one commit of the author `external`.
   ///
-  /// It deletes logged changes that did not happen, and increments the versions of changed objects.
+  /// The method also deletes logged changes that did not happen, and increments the versions of
+  /// changed objects.
   ///
   /// - Parameters:
   ///   - head: The newest commit, which unsealed changes follow.
   ///   - stamp: The time and mark of the new commit.
   /// - Throws: `SQLiteError`.
   package func seal(_ head: HistoryHead, _ stamp: CommitStamp) throws {
-    // A row of an update that changed nothing has no former values, as one of an increment, which
-    // it must not be taken for.
+    // An external update that changed nothing logs a row without former values. Cordial logs a
+    // version increment in the same form, so that this row would count as an increment.
     try db.execute(
       """
       DELETE FROM cordial_change
@@ -89,11 +90,13 @@ package final class HistoryWriter {
     var replaced: [ReplacedRows] = []
     for entity in model.concreteEntities {
       let table = SQLNames.quoted(entity.name)
-      // Link rows are logged under the entity that declares the relationship, maybe an ancestor.
+      // Link rows are logged under the entity that declares the relationship, which may be an
+      // ancestor.
       let owningEntities = entity.familyPosition.ancestors.map(String.init).joined(separator: ", ")
       let range = "number > \(head.lastChange) AND entity = \(entity.number)"
       replaced.append(try ReplacedRows(db, entity, after: head.lastChange))
-      // A row with the number of a deleted object continues the versions of that object.
+      // A new object with the number of a deleted object continues the versions of the deleted
+      // object.
       try triggers.execute(
         """
         UPDATE \(table) SET "_version" = 1 + (SELECT max(version) FROM cordial_change
@@ -113,9 +116,9 @@ package final class HistoryWriter {
           AND "_id" NOT IN (SELECT object FROM cordial_change WHERE \(range) AND kind IN (0, 2))
         """
       )
-      // An update gets the version that it creates, so that a client with an older one conflicts.
-      // The version of an object that is deleted afterwards was not incremented, so that the row
-      // gets the version after that of the deletion.
+      // An update row gets the version that the update creates, so that a client with an older
+      // version conflicts. If the object was deleted afterwards, its version was not incremented;
+      // the row then gets the version after the deletion's version.
       try db.execute(
         """
         UPDATE cordial_change SET version = coalesce(
@@ -134,7 +137,8 @@ package final class HistoryWriter {
     if !head.mayDangle { try dangling.markIfNeeded(after: head.lastChange) }
   }
 
-  /// Increments the versions of link rows' targets where the relationship has an inverse.
+  /// Increments the versions of the targets of changed link rows, if the relationship has an
+  /// inverse.
   private func incrementTargetVersions(after: Int64) throws {
     for entity in model.entities {
       for relationship in entity.linkRelationships where relationship.inverse != nil {

@@ -4,7 +4,7 @@ import ObjectModel
 import SQLite
 package import StoreLayout
 
-/// A property's value in the form of the log: JSON, blobs in hexadecimal, dates in milliseconds,
+/// A property's value in the log's format: JSON with hexadecimal blobs, dates in milliseconds, and
 /// to-ones as object numbers.
 package struct LoggedValue: Sendable, Equatable {
   package let property: String
@@ -22,14 +22,14 @@ package struct HistoryRow: Sendable {
   package let entity: Int
   package let object: Int64
   package let kind: ChangeKind
-  /// The former values; for a link row, the name of its relationship.
+  /// The former values; for a link row, the relationship's name.
   package let before: String?
-  /// The target of a link row, or the member that a logged sort position belongs to.
+  /// The target of a link row, or the list member whose sort position the row logs; otherwise 0.
   package let other: Int64
   /// The object's version; nil for derived values, sort positions and link rows.
   package let version: Int64?
 
-  /// Creates a row in the form that a trigger logs, for tests without a log.
+  /// Creates a row with the content of a trigger's row, for tests without a log.
   package init(
     number: Int64,
     key: ObjectKey,
@@ -50,10 +50,10 @@ package struct HistoryRow: Sendable {
   /// The columns of `cordial_change` that `init` reads.
   static let columns = "number, entity, object, kind, before, other, version"
 
-  /// Reads the row of a statement.
+  /// Creates a row from the current result row of a statement.
   ///
-  /// - Throws: `SQLiteError` with the code `corrupt` for a row that no trigger logs; without it,
-  ///   the history would silently lack a change.
+  /// - Throws: `SQLiteError` with the code `corrupt` for a row that no trigger can have logged, so
+  ///   that the history never silently lacks a change.
   init(_ row: PreparedStatement) throws {
     guard let kind = ChangeKind(rawValue: row.integer(3)) else {
       throw SQLiteError(.corrupt, "The log has a change of the kind \(row.integer(3))")
@@ -74,7 +74,7 @@ package struct HistoryRow: Sendable {
 
   static func values(before: String?) -> [LoggedValue] {
     members(before: before).map { member in
-      // The value of a to-many is a member's former sort position, not a former value.
+      // The JSON object of a to-many has a member's former sort position, not a former value.
       LoggedValue(property: member.name, value: member.value.members == nil ? member.value : .null)
     }
   }
@@ -94,7 +94,8 @@ package struct HistoryRow: Sendable {
 
   /// The sort position that a member of an ordered to-many had before the row's change.
   package struct FormerPosition: Sendable {
-    /// The to-many of the row's object; the member is the row's `other`.
+    /// The name of the to-many; its owner is the row's `object`, and the member is the row's
+    /// `other`.
     package let property: String
     package let event: MemberEvent
     package let position: Int64
@@ -109,14 +110,15 @@ package struct HistoryRow: Sendable {
     return FormerPosition(property: member.name, event: event, position: position)
   }
 
-  /// Whether the row only logs the sort position of a member that left; other rows log the leaving.
+  /// Whether the row logs only the last sort position of a removed member; other rows log the
+  /// removal.
   var isMemberRemoval: Bool { formerPosition?.event == .left }
 
   /// Returns the changes of objects that the row logs.
   ///
   /// - Parameters:
   ///   - model: The model of the log.
-  ///   - names: Reads the names of the written properties.
+  ///   - names: The reader for the names of the written properties.
   /// - Returns: The changes; a link row changes both its ends.
   func changes(in model: Model, _ names: inout LoggedNames) -> [ObjectChange] {
     guard model.hasEntity(entity) else { return [] }
@@ -137,7 +139,7 @@ package struct HistoryRow: Sendable {
       ]
     case .link, .unlink:
       return sides(in: model).map { key, property in
-        // The log has a row of its own for each version.
+        // A separate row logs each increment of an object's version.
         ObjectChange(key: key, kind: .update, properties: [property], countsVersion: false)
       }
     }
@@ -169,9 +171,10 @@ package struct HistoryTransaction: Sendable {
   package let author: String?
   package let context: String?
   package let process: String?
-  /// One change for each object, in the order of the first changes; empty if there are too many.
+  /// One change for each object, in the order of the first changes; empty if the commit has too
+  /// many changes.
   package var changes: [HistoryChange] = []
-  /// The number of changes that the commit logged.
+  /// The count of changes that the commit logged.
   package var changeCount = 0
 }
 
@@ -181,17 +184,18 @@ package struct HistoryChange: Sendable {
   package var kind: ObjectChange.Kind
   /// The names of the properties that were written.
   package var properties: Set<String>
-  /// The former values of attributes and to-ones; for a delete, of all of them.
+  /// The former values of the written attributes and to-ones; for a delete, of all attributes and
+  /// to-ones.
   package var before: [LoggedValue]
-  /// The version of the object's last deletion; nil if the object was not deleted.
+  /// The object's version at its last deletion; nil if the commit did not delete the object.
   package var deletedVersion: Int64?
-  /// The objects that were linked and unlinked, by relationship; undoing does the reverse.
+  /// The objects that the commit linked or unlinked, by relationship; an undo reverses both.
   package var linked: [String: Set<ObjectKey>] = [:]
   package var unlinked: [String: Set<ObjectKey>] = [:]
 }
 
 extension HistoryChange {
-  /// Records that an object was linked or unlinked, or removes the opposite record.
+  /// Records that an object was linked or unlinked; opposite records cancel each other.
   fileprivate mutating func note(
     _ other: ObjectKey,
     _ direction: WritableKeyPath<HistoryChange, [String: Set<ObjectKey>]>,
@@ -204,11 +208,11 @@ extension HistoryChange {
   }
 }
 
-/// The rows of one commit, combined into one change for each object.
+/// The log rows of one commit, combined into one change for each object.
 struct HistoryChanges {
   let model: Model
   private var all: [HistoryChange] = []
-  /// Objects that were inserted and deleted again.
+  /// The objects that the commit inserted and then deleted.
   private var transients: Set<ObjectKey> = []
   private var changeIndices: [ObjectKey: Int] = [:]
 
@@ -223,7 +227,8 @@ struct HistoryChanges {
     changeIndices.reserveCapacity(rows)
   }
 
-  /// One change for each object that differs from before, in the order of the first changes.
+  /// One change for each object that the commit changed in effect, in the order of the first
+  /// changes.
   var list: [HistoryChange] {
     all.compactMap { change in
       guard !transients.contains(change.key) else { return nil }
@@ -232,7 +237,7 @@ struct HistoryChanges {
       let changedLinks = Set(change.linked.keys).union(change.unlinked.keys)
       change.linked = change.linked.filter { !$0.value.isEmpty }
       change.unlinked = change.unlinked.filter { !$0.value.isEmpty }
-      // A link row that was inserted and deleted again changed nothing.
+      // A relationship is unchanged if its link and unlink records have cancelled each other.
       let remainingLinks = Set(change.linked.keys).union(change.unlinked.keys)
       change.properties.subtract(changedLinks.subtracting(remainingLinks))
       let isEmpty = change.kind == .update && change.properties.isEmpty
@@ -277,7 +282,8 @@ struct HistoryChanges {
     case (.update, .delete): all[changeIndex].kind = .delete
     case (.insert, .delete): transients.insert(key)
     case (.insert, .insert): transients.remove(key)
-    // Before the insert, a dangling link row of a former object with that number was removed.
+    // Before this insert, a dangling link row of an earlier object with the same number was
+    // removed.
     case (.update, .insert): all[changeIndex].kind = .insert
     case (.delete, .insert):
       all[changeIndex].kind = .update

@@ -10,7 +10,7 @@ package struct LinkRowIdentity: Hashable, Sendable {
   package let source: Int64
   package let target: Int64
 
-  /// Creates the identity of the link row that a row of the log is about.
+  /// Creates the identity of the link row that a log row describes.
   package init(_ row: HistoryRow) {
     self.init(
       entity: row.entity,
@@ -50,7 +50,7 @@ package struct LaterChanges: Sendable {
   }
 
   private let model: Model
-  /// The ordinary commit that each group goes back to, by the first commit of the group.
+  /// The ordinary commit at the origin of each group, by the group's first commit.
   var origins: [Int64: Int64] = [:]
   /// The value before each write, by object and property.
   private var written: [ObjectKey: [String: [Entry<LoggedValue>]]] = [:]
@@ -107,8 +107,8 @@ package struct LaterChanges: Sendable {
   ///   - key: The object.
   ///   - property: The property.
   ///   - group: The group.
-  ///   - row: The row of the log from which writes count, where the group begins earlier.
-  /// - Returns: The value; nil where the property was not written.
+  ///   - row: The log row after which writes count, if the group begins earlier.
+  /// - Returns: The value; nil if the property was not written.
   package func value(
     before key: ObjectKey,
     _ property: String,
@@ -138,8 +138,8 @@ package struct LaterChanges: Sendable {
   /// - Parameters:
   ///   - link: The link row.
   ///   - group: The group.
-  ///   - row: The row of the log from which changes count, where the group begins earlier.
-  /// - Returns: Whether it was changed.
+  ///   - row: The log row after which changes count, if the group begins earlier.
+  /// - Returns: Whether the link row was changed.
   package func changesLink(
     _ link: LinkRowIdentity,
     since group: RevertGroup,

@@ -2,7 +2,7 @@ package import CordialValues
 
 /// A part of the history that must be retained, and the reason.
 package struct HistoryRetention: Sendable {
-  /// The commit after which everything is retained.
+  /// The number of the commit after which all history is retained.
   package let number: Int64
   /// The retention holder, as `history/purge` reports it.
   package let reason: String
@@ -13,20 +13,20 @@ package struct HistoryRetention: Sendable {
   }
 }
 
-/// A component of this process that reads the log after each commit, from a position of its own.
+/// A component of this process that reads the log after each commit, from its own position.
 ///
-/// The service calls all members on its loop, and none of them blocks but `stop`.
+/// The service calls all members on its loop. Only `stop` may block.
 package protocol LogFollower: AnyObject, Sendable {
-  /// The name under which `status` lists the follower; nil for one that it does not list.
+  /// The name of the follower in `status`; nil if `status` does not list the follower.
   var statusName: String? { get }
 
-  /// The position up to which the follower has read the log; nil before the follower knows it.
+  /// The position up to which the follower has read the log; nil until the position is known.
   var position: StoreToken? { get }
 
-  /// The history that the follower still has to read; nil when it needs none.
+  /// The history that the follower still has to read; nil when the follower needs no history.
   var retention: HistoryRetention? { get }
 
-  /// The time for which commits are collected before the follower is woken, in milliseconds.
+  /// The time for which the service collects commits before it wakes the follower, in milliseconds.
   var pauseMilliseconds: Int { get }
 
   /// Wakes the follower, so that it continues reading.
@@ -34,21 +34,21 @@ package protocol LogFollower: AnyObject, Sendable {
   /// - Parameter commit: The number of the newest commit that the service knows.
   func wake(through commit: Int64)
 
-  /// Reads up to a commit, for a client that waits for it.
+  /// Reads the log up to a commit, on behalf of a waiting client.
   ///
   /// - Parameters:
   ///   - commit: The number of a visible commit.
   ///   - connection: The connection of the client.
   ///   - completion: Called once, on any thread: with nil when the follower has reached the commit,
-  ///     or with the error that prevents it.
-  /// - Returns: A closure that ends the wait, on any thread; nil when the completion was called, or
-  ///   when the wait ends by itself.
+  ///     or with the error that stopped the follower.
+  /// - Returns: A closure that cancels the wait and may run on any thread; nil if the completion
+  ///   was already called, or if the wait needs no cancellation.
   func reach(
     _ commit: StoreToken,
     for connection: Int,
     _ completion: @escaping @Sendable ((any Error)?) -> Void
   ) -> (@Sendable () -> Void)?
 
-  /// Ends reading; called once, when no connection is left.
+  /// Stops reading; called once, when no connection is left.
   func stop()
 }

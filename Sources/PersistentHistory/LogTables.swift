@@ -2,8 +2,8 @@
 package enum LogTables {
   /// The SQL that creates the tables.
   ///
-  /// `cordial_transaction` has a row for each commit; row 0 is the creation of the store. The
-  /// changes of a commit are those after its predecessor's `lastChange` up to its own.
+  /// `cordial_transaction` has a row for each commit; row 0 is the creation of the store. A commit
+  /// has the changes after its predecessor's `lastChange` up to its own `lastChange`.
   package static let all = """
     CREATE TABLE cordial_transaction(
       number INTEGER PRIMARY KEY, lastChange INTEGER NOT NULL, mark INTEGER NOT NULL,
@@ -21,7 +21,7 @@ package enum LogTables {
     \(leaseTable)
     """
 
-  /// The statements of `all`, in the form in which SQLite stores them.
+  /// The statements of `all`, as SQLite's schema stores them.
   package static var statements: [String] {
     all.split(separator: ";").map { statement in
       String(statement.drop(while: \.isWhitespace))
@@ -31,10 +31,10 @@ package enum LogTables {
 
   /// The SQL that creates `cordial_undo`, which has a row for each group that a commit reverted.
   ///
-  /// A row has the direction of the revert, 0 for undo or 1 for redo, and the changes that it made.
+  /// A row has the direction of the revert, 0 for undo or 1 for redo, and the range of its changes.
   /// It also has the first and last commit of the group, and the group's context. If the group is
-  /// itself a revert, the row has the revert's `number` and `place` instead. The kind 2 marks a
-  /// commit up to which nothing can be undone.
+  /// itself a revert, the row has the revert's `number` and `place` instead. A row of kind 2 marks
+  /// a commit up to which nothing can be undone.
   private static let undoTable = """
     CREATE TABLE IF NOT EXISTS cordial_undo(
       number INTEGER NOT NULL, place INTEGER NOT NULL, kind INTEGER NOT NULL,
@@ -43,14 +43,14 @@ package enum LogTables {
       STRICT, WITHOUT ROWID;
     """
 
-  /// The SQL that creates `cordial_follower`: each follower's name, its commit and its last
-  /// request.
+  /// The SQL that creates `cordial_follower`, with each follower's name, commit and last request
+  /// time.
   private static let followerTable = """
     CREATE TABLE IF NOT EXISTS cordial_follower(
       name TEXT PRIMARY KEY, number INTEGER NOT NULL, seen INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     """
 
-  /// The SQL that creates `cordial_lease`: the positions that the subscriptions of each process
+  /// The SQL that creates `cordial_lease`, with the positions that each process's subscriptions
   /// need.
   private static let leaseTable = """
     CREATE TABLE IF NOT EXISTS cordial_lease(

@@ -1,7 +1,7 @@
-/// The names of the properties of which rows of the log have former values, read without parsing
-/// the values.
+/// A reader for the names of the properties with former values in log rows, without parsing the
+/// values.
 ///
-/// Rows of one statement have the same names, which share one set.
+/// Log rows of one statement have the same names, so that they share one set.
 package struct LoggedNames {
   /// The names of the row that was read last, in the order of the log.
   private var last: [String] = []
@@ -9,7 +9,7 @@ package struct LoggedNames {
 
   package init() {}
 
-  /// Returns the names of a row's values.
+  /// Returns the names of the properties with former values in a row.
   package mutating func read(_ row: HistoryRow) -> Set<String> {
     guard let text = row.before else { return [] }
     if hasLastNames(text) { return set }
@@ -18,7 +18,8 @@ package struct LoggedNames {
     return set
   }
 
-  /// Returns whether a row has the names of the last one; false for a text in an unexpected form.
+  /// Returns whether a row has the same names as the last row; false for a text in an unexpected
+  /// form.
   private func hasLastNames(_ text: String) -> Bool {
     guard !last.isEmpty else { return false }
     let bytes = text.utf8.span
@@ -32,7 +33,7 @@ package struct LoggedNames {
   }
 }
 
-/// Reading the members of a JSON object, from an offset on.
+/// Functions that skip the members of a JSON object, from an offset on.
 extension Span<UInt8> {
   fileprivate func skip(_ text: String, _ offset: inout Int) -> Bool {
     let wanted = text.utf8.span

@@ -3,11 +3,11 @@ package import ObjectModel
 package import SQLite
 import StoreLayout
 
-/// One connection's view of a store's tables before the newest changes of the log.
+/// A connection's view of a store's tables without the newest changes of the log.
 ///
-/// A temporary view takes the name of each table that changed, so that every statement of the
-/// connection reads the view. The view has the unchanged rows of the table, and the changed rows
-/// with their former values from the log. The log itself ends before the hidden changes.
+/// Each changed table gets a temporary view with the table's name, so that every statement of the
+/// connection reads the view. The view contains the table's unchanged rows, and its changed rows
+/// with their former values from the log. The view of the log ends before the hidden changes.
 package final class PastTables {
   private let db: SQLiteConnection
   private let model: Model
@@ -25,7 +25,7 @@ package final class PastTables {
 
   /// The changes that the views hide; nil while nothing is hidden.
   package private(set) var hidden: Hidden?
-  /// The statements that drop the views and temporary tables, where no rollback has removed them.
+  /// The statements that drop the views and temporary tables, in case no rollback has removed them.
   private var names: [String] = []
 
   /// Creates the view of a store's tables, without hidden changes.
@@ -38,7 +38,7 @@ package final class PastTables {
     self.model = model
   }
 
-  /// Whether changes are hidden, or were being hidden when an error occurred.
+  /// Whether changes are hidden, or an attempt to hide changes failed.
   package var isHiding: Bool { !names.isEmpty }
 
   /// Hides changes, inside a read transaction.
@@ -46,9 +46,9 @@ package final class PastTables {
   /// - Parameters:
   ///   - change: The number of the last change that stays visible.
   ///   - newest: The newest commit; changes after it are not sealed.
-  /// - Throws: `Interrupted` by the connection's interruption; `SQLiteError`. Some tables may then
-  ///   be hidden, until the next call or `showAll()`.
-  /// - Complexity: Linear in the hidden changes, for the first call with these numbers.
+  /// - Throws: `Interrupted` if the connection is interrupted; `SQLiteError`. Some changes may then
+  ///   stay hidden until the next call or `showAll()`.
+  /// - Complexity: Linear in the hidden changes; constant if the same changes are already hidden.
   package func hide(after change: Int64, of newest: HistoryHead) throws {
     let wanted = Hidden(change: change, newest: newest)
     if let hidden, hidden.isSame(wanted) { return }
@@ -114,26 +114,26 @@ package final class PastTables {
     }
   }
 
-  /// Hides again what was hidden before, in the same transaction; no interruption ends this.
+  /// Hides the changes that were hidden earlier in the same transaction, and ignores interruptions.
   ///
-  /// - Parameter former: What `hidden` was; nil for nothing.
+  /// - Parameter former: The earlier value of `hidden`; nil shows the current tables.
   /// - Throws: `SQLiteError`.
   package func restore(_ former: Hidden?) throws {
     guard let former else { return try showAll() }
     try db.progress.withoutInterruption { try hide(after: former.change, of: former.newest) }
   }
 
-  /// Notes that a transaction was rolled back, and with it the views that were created in it.
+  /// Records that a rollback ended the transaction and removed the views that it had created.
   ///
-  /// The next `hide` creates all of them.
+  /// The next `hide` creates all views again.
   package func transactionEnded() { hidden = nil }
 
-  /// Returns the current row of a table, or nil if there is none.
+  /// Returns the current content of a row, or nil if the row does not exist.
   ///
   /// - Parameters:
-  ///   - row: The row, with all columns of its table.
-  ///   - statements: The statements that read rows, by table: compiling one takes longer than to
-  ///     read a row.
+  ///   - row: The identity of the row, with all columns of its table.
+  ///   - statements: The compiled statements by table, because compiling a statement takes longer
+  ///     than reading a row.
   /// - Returns: The values of the columns.
   /// - Throws: `SQLiteError`.
   private func present(
@@ -159,14 +159,14 @@ package final class PastTables {
     return row.columns.indices.map { statement.value(Int32($0)) }
   }
 
-  /// Replaces a table by a view.
+  /// Hides a table behind a view with the former rows.
   ///
   /// - Parameters:
   ///   - table: The name of the table.
-  ///   - columns: Its columns, those of the key first.
-  ///   - key: The columns of its key.
-  ///   - computed: Further columns, each with SQL for its value in a former row.
-  ///   - rows: The changed rows by their keys; nil for a row that did not exist.
+  ///   - columns: The columns of the table, key columns first.
+  ///   - key: The key columns of the table.
+  ///   - computed: Further columns, each with SQL that computes its value for a former row.
+  ///   - rows: The former content of the changed rows, by key; nil for a row that did not exist.
   /// - Throws: `SQLiteError`.
   private func shadow(
     _ table: String,
@@ -180,8 +180,8 @@ package final class PastTables {
     let quoted = SQLNames.quoted(table)
     let list = columns.map(SQLNames.quoted).joined(separator: ", ")
     let keys = key.map(SQLNames.quoted).joined(separator: ", ")
-    // SQLite finds a row by a column of numbers only where its key has that type too. The other
-    // columns have none, so that they keep each value as it is.
+    // SQLite finds a row by an integer column of a join only if the key column is an integer too.
+    // The other columns have no type, so that SQLite stores each value unchanged.
     let typedKeys = key.map { "\(SQLNames.quoted($0)) INTEGER" }.joined(separator: ", ")
     let rest = columns.dropFirst(key.count).map { ", \(SQLNames.quoted($0))" }.joined()
     try db.execute(
@@ -219,19 +219,19 @@ package final class PastTables {
   }
 }
 
-/// The rows that changes replaced, found by rewinding the log from its end.
+/// The former rows of the changed rows, computed by rewinding the log from its end.
 private struct FormerRows {
   /// The link rows of one table.
   struct Links {
     let positions: [String]
-    /// The row before the changes, by source and target; nil if there was none.
+    /// The former rows, by source and target; nil for a link row that did not exist.
     var rows: [[Int64]: [AttributeValue]?] = [:]
   }
 
-  /// One row of one table.
+  /// The identity of one row, with the columns of its table.
   struct RowName {
     let table: String
-    /// All columns of the table, those of the key first.
+    /// All columns of the table, key columns first.
     let columns: [String]
     let key: [Int64]
   }
@@ -242,10 +242,9 @@ private struct FormerRows {
   private let model: Model
   /// The number of the last sealed change.
   private let sealedThrough: Int64
-  /// The insert that was rewound last: its number in the log, its entity and its row.
+  /// The most recently rewound insert: its change number, its entity and its row.
   private var inserted: (number: Int64, entity: Int, row: [AttributeValue])?
-  /// The row before the changes, by the number of the entity and that of the object; nil if there
-  /// was none.
+  /// The former rows, by entity number and object number; nil for an object that did not exist.
   private(set) var objects: [Int: [[Int64]: [AttributeValue]?]] = [:]
   /// The link rows, by the name of the link table.
   private(set) var links: [String: Links] = [:]
@@ -271,7 +270,7 @@ private struct FormerRows {
     _ present: Present
   ) throws {
     guard model.hasEntity(row.entity) else { return }
-    // An abstract entity has link rows and moved members, but no table.
+    // The entity has no table, so that its log rows are link rows or sort positions.
     if model.entity(row.entity).isAbstract, ![.link, .unlink].contains(row.kind),
       row.formerPosition == nil
     {
@@ -290,8 +289,9 @@ private struct FormerRows {
         guard let index = entity.columns.firstIndex(of: value.property) else { continue }
         values[index + 2] = value.stored(in: entity)
       }
-      // A commit increments the version by one with its first write, and logs the new version.
-      // Sealing increments the versions of an external client's changes.
+      // The first write of a commit increments the version by one and logs the new version. Sealing
+      // increments the versions of an external client's changes, so that unsealed versions are
+      // unchanged.
       if row.number <= sealedThrough, let version = row.version {
         values[1] = .integer(version &- 1)
       }
@@ -315,10 +315,11 @@ private struct FormerRows {
     )
   }
 
-  /// Returns the row of a deleted object.
+  /// Returns the last row of a deleted object.
   ///
-  /// The log has all columns except the sort positions, which earlier rows of the log have. Only a
-  /// change of `_id` logs no sort positions: the object that it inserts next has them.
+  /// The deletion's log row has all columns except the sort positions, which earlier log rows
+  /// contain. A change of `_id` logs a deletion and an insert, but no sort positions. In this case,
+  /// the inserted row has the sort positions.
   private func tombstone(_ row: HistoryRow) -> [AttributeValue] {
     let entity = model.entity(row.entity)
     let columns = Self.columns(of: entity, model)

@@ -3,10 +3,10 @@ package import SQLite
 import StoreLayout
 
 extension HistoryLog {
-  /// Removes from the log the deletions that triggers logged for rows that still exist.
+  /// Removes from the log the deletions of rows that still exist.
   ///
   /// - Parameters:
-  ///   - after: The last change before the changes to check.
+  ///   - after: The number of the last change before the changes to check.
   ///   - model: The store's model.
   ///   - db: A connection inside a transaction.
   /// - Throws: `SQLiteError`.
@@ -19,18 +19,19 @@ extension HistoryLog {
   }
 }
 
-/// Rows of an entity that an external client replaced under their numbers.
+/// The rows of an entity that an external client replaced without changing their object numbers.
 ///
 /// SQLite fires no delete trigger for a row that `INSERT OR REPLACE` removes. A trigger before each
-/// insert logs the rows that the statement may remove, as deleted; an `INSERT OR IGNORE` or an
-/// upsert then removes none of them. Sealing deletes such false rows of the log, and turns the
-/// deletion and the insert of a replaced row into one update of the values that differ.
+/// insert therefore logs a deletion of each row that the statement may remove. An `INSERT OR
+/// IGNORE` or an upsert removes no row, so that these deletions are false. Sealing removes the
+/// false deletions. It also merges the deletion and the insert of a replaced row into one update of
+/// the values that differ.
 struct ReplacedRows {
   private let db: SQLiteConnection
   private let entity: EntityDescription
-  /// The last change before those of the external client.
+  /// The number of the last change before the external client's changes.
   private let after: Int64
-  /// The number of the first logged deletion of each replaced row, by object.
+  /// The change number of each replaced row's first logged deletion, by object number.
   private var deletions: [Int64: Int64] = [:]
 
   /// Finds the replaced rows, and removes false deletions from the log.
@@ -63,9 +64,9 @@ struct ReplacedRows {
     }
   }
 
-  /// Removes from the log that an object left ordered lists.
+  /// Removes log rows that falsely record an object's removal from ordered lists.
   ///
-  /// The trigger logged them before the false deletion.
+  /// The trigger logged these rows directly before the false deletion.
   private func deleteLoggedRemovals(
     of object: Int64,
     before deletion: Int64,
@@ -73,7 +74,8 @@ struct ReplacedRows {
   ) throws {
     let toOnes = entity.relationships.count { !$0.toMany }
     guard toOnes > 0 else { return }
-    // A statement displaces at most one row by number, one by identity and one by each unique set.
+    // A statement displaces at most one row by object number, one by identity, and one by each
+    // unique set.
     let limit = (entity.unique.count + 2) * (toOnes + 1)
     let rows = try PreparedStatement(
       db,
@@ -98,9 +100,10 @@ struct ReplacedRows {
 
   private static let removal = "DELETE FROM cordial_change WHERE number = ?"
 
-  /// Returns the changes of the entity's objects that the external client made, oldest first.
+  /// Returns the external client's changes of the entity's objects, oldest first.
   private func rows(where condition: String) throws -> [(number: Int64, object: Int64)] {
-    // The plus keeps SQLite from reading all deletions of the entity by their index.
+    // The plus sign keeps SQLite from using the index, which would read all deletions of the
+    // entity.
     let statement = try PreparedStatement(
       db,
       """
@@ -114,14 +117,14 @@ struct ReplacedRows {
     return rows
   }
 
-  /// Turns the rows of the log about each replaced row into one update.
+  /// Merges the log rows of each replaced row into one update.
   ///
-  /// The versions must be incremented and the derived values updated before.
+  /// The caller must first increment the versions and update the derived values.
   ///
   /// - Complexity: Linear in the changes that are logged after `after`.
   func log(_ model: Model) throws {
     guard !deletions.isEmpty else { return }
-    // Rows with `other` log link rows and sort positions.
+    // Log rows with a value in `other` describe link rows and sort positions, and remain.
     let later = try rows(where: "other IS NULL").filter { row in
       deletions[row.object].map { row.number > $0 } ?? false
     }
@@ -150,7 +153,7 @@ struct ReplacedRows {
     }
   }
 
-  /// SQL for the former values of the columns in which the current row differs, in the log's form.
+  /// SQL for the former values that differ from the current row, in the log's format.
   private var differences: String {
     let pieces = entity.columns.map { column in
       let old = "logged.old -> \(SQLNames.literal("$.\"\(column)\""))"
@@ -164,7 +167,7 @@ struct ReplacedRows {
 
   /// Logs that replaced rows moved to the end of their owners' lists, instead of leaving the lists.
   ///
-  /// The to-ones of these rows are unchanged. Nothing is logged where a row was last already.
+  /// The to-ones of these rows are unchanged. A row that was already last is not logged.
   private func logMoves(
     _ toOne: RelationshipDescription,
     _ toMany: RelationshipDescription,

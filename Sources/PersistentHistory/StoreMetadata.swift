@@ -2,20 +2,20 @@ package import SQLite
 
 /// A fact about a store, by its name in the table `cordial_meta`.
 package enum StoreMetadata: String, Sendable, CaseIterable {
-  /// The version of the tables that do not depend on the model; another version cannot be opened.
+  /// The version of the tables that do not depend on the model; only this version can be opened.
   case format
   /// The text of the model file, with its stored requests.
   case model
   /// The hash of the model, without its stored requests.
   case modelHash
-  /// The hashes of the store's former models, separated by spaces; missing before a migration.
+  /// The hashes of the store's former models, separated by spaces; missing until a migration.
   case formerHashes
-  /// The entities that only former models had, as a JSON list; missing before a migration that
-  /// removes one.
+  /// The entities that only former models had, as a JSON list; missing until a migration removes an
+  /// entity.
   case retired
-  /// The slot of each entity as a JSON object. The slot determines the range of object numbers.
+  /// The slot of each entity as a JSON object; the slot determines the range of object numbers.
   case slots
-  /// The generation of the store's tokens, in hexadecimal digits; a copy of a store has another.
+  /// The generation of the store's tokens, in hexadecimal digits; a copy of a store has its own.
   case generation
   /// The identifier of the store in wrapped IDs.
   case identifier
@@ -25,8 +25,8 @@ package enum StoreMetadata: String, Sendable, CaseIterable {
   case unicode
   /// Present when some to-one may reference a missing object; see `DanglingReferences`.
   case mayDangle
-  /// The number of the commit from which on no to-one references a missing object unless
-  /// `mayDangle` is present; missing in a store of an earlier program.
+  /// The number of the commit since which no to-one references a missing object, unless `mayDangle`
+  /// is present; missing in a store of an earlier program.
   case soundAfter
 
   /// The name of the table.

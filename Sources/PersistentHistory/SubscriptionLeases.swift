@@ -2,13 +2,13 @@ package import SQLite
 
 /// The position up to which the subscriptions of one service have examined the log.
 ///
-/// Other processes do not remove the history after it while the service's process exists.
+/// While the service's process exists, other processes retain the history after this position.
 package struct SubscriptionLease: Sendable, Equatable {
-  /// A name that no other service has.
+  /// The unique name of the service.
   package let name: String
   /// The identity of the service's process.
   package let process: ProcessIdentity
-  /// The number of the commit.
+  /// The number of the last examined commit.
   package let number: Int64
 
   package init(name: String, process: ProcessIdentity, number: Int64) {
@@ -18,10 +18,11 @@ package struct SubscriptionLease: Sendable, Equatable {
   }
 }
 
-/// The number of a process, with what distinguishes it from a later process of the same number.
+/// The number and start time of a process, which distinguish it from a later process with the same
+/// number.
 package struct ProcessIdentity: Sendable, Equatable {
   package let number: Int32
-  /// The time of its start in the system's form, empty if the system does not report it.
+  /// The start time of the process in the system's format; empty if the system does not report it.
   package let start: String
 
   package init(number: Int32, start: String) {
@@ -30,7 +31,7 @@ package struct ProcessIdentity: Sendable, Equatable {
   }
 }
 
-/// The leases of a store, over one connection.
+/// The table of a store's leases, over one connection.
 package struct SubscriptionLeases {
   private let db: SQLiteConnection
 

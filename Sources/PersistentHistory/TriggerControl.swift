@@ -2,15 +2,15 @@ package import SQLite
 
 /// The runner of the statements that write to entity and link tables, each with triggers on or off.
 ///
-/// SQLite compiles every statement again after triggers are turned on or off. The connection
-/// therefore keeps the state of the last statement: of many bulk saves in a row, only the first one
-/// turns triggers off.
+/// SQLite recompiles every statement after triggers are turned on or off. The connection therefore
+/// keeps the last state until a statement needs the opposite state. Consecutive bulk saves turn
+/// triggers off only once.
 package final class TriggerControl {
-  /// The writer of the log rows for the changes of a statement.
+  /// The component that logs the changes of a statement.
   package enum Mode {
-    /// The triggers.
+    /// The triggers log the changes.
     case on
-    /// The caller.
+    /// The caller logs the changes.
     case off
   }
 
@@ -24,7 +24,7 @@ package final class TriggerControl {
   ///
   /// - Parameters:
   ///   - statement: A statement of the connection, with its arguments.
-  ///   - mode: Whether it fires triggers.
+  ///   - mode: Whether the statement fires triggers.
   /// - Throws: `SQLiteError`.
   package func run(_ statement: PreparedStatement, triggers mode: Mode) throws {
     try setMode(mode)

@@ -18,7 +18,7 @@ package struct RevertGroup: Sendable, Equatable {
   /// The index of the revert among its commit's reverts, nil for ordinary commits.
   package let index: Int64?
   package let context: String?
-  /// The ranges of its changes.
+  /// The change ranges of the group.
   package let changes: [ChangeRange]
 }
 
@@ -33,12 +33,12 @@ package final class UndoLog {
   private let model: Model
   private let log: HistoryLog
 
-  /// The `kind` of a row for a commit up to which nothing can be undone; no `RevertDirection` has
-  /// it.
+  /// The `kind` of a row that marks a commit up to which nothing can be undone; no
+  /// `RevertDirection` has this value.
   static let barrier: Int64 = 2
   /// The maximum number of commits in a group; older commits belong to the next group.
   fileprivate static let groupCommitsMax = 100_000
-  /// The maximum number of a group's rows for which capacity is reserved.
+  /// The maximum number of log rows for which reading a group reserves capacity.
   private static let reservedRowsMax = 1_000_000
 
   package init(_ db: SQLiteConnection, model: Model, log: HistoryLog) {
@@ -83,7 +83,7 @@ package final class UndoLog {
       return index < ranges.count && ranges[index].contains(number)
     }
 
-    /// Returns the ordinary commit that a revert goes back to, through all reverts between.
+    /// Returns the ordinary commit at the origin of a revert, through all reverts between.
     func origin(_ number: Int64, _ index: Int64?) -> Int64 {
       var name = (number: number, index: index)
       while let index = name.index,
@@ -149,8 +149,8 @@ package final class UndoLog {
   ///   - author: The author of the commits; nil for commits without an author.
   ///   - context: The context of the groups; nil for groups of every context.
   ///   - count: The maximum number of groups.
-  /// - Returns: The groups, and whether more may have existed that cannot be undone, because the
-  ///   history is no longer retained or a barrier follows them.
+  /// - Returns: The groups, and whether older groups may exist that cannot be undone because of a
+  ///   purge or a barrier.
   /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the commits after the oldest of the groups, and in all reverts.
   package func groups(
@@ -173,10 +173,10 @@ package final class UndoLog {
     rows.bind(author, at: 1)
     while !collector.isFull, try rows.step() {
       let number = rows.integer(0)
-      // The oldest retained commit has no changes any more.
+      // The log no longer has the changes of the oldest retained commit.
       guard let before = rows.optionalInteger(3) else { break }
       guard number > state.barrier else {
-        // The barrier's own changes, and those before it, cannot be undone.
+        // The changes of the barrier and of earlier commits cannot be undone.
         if direction == .redo { return (collector.end(), false) }
         if number == state.barrier || rows.integer(1) == before { continue }
         return (collector.end(), true)
@@ -234,8 +234,8 @@ package final class UndoLog {
   /// Returns the changes of a group.
   ///
   /// - Parameter group: The group.
-  /// - Returns: The rows of the log in order, and one change for each object that differs from
-  ///   before the group.
+  /// - Returns: The log rows in order, and one change for each object that the group changed in
+  ///   effect.
   /// - Throws: `SQLiteError`.
   package func changes(
     of group: RevertGroup
@@ -253,7 +253,7 @@ package final class UndoLog {
         changes.add(row)
       }
     }
-    // What reverts them uses the entities of the keys as indices, and reads their tables.
+    // The code that reverts these changes uses the entity numbers as indices and reads the tables.
     let net = changes.list
     let isSound = net.allSatisfy { change in
       model.hasEntity(change.key.entity) && !model.entity(change.key.entity).isAbstract
@@ -327,10 +327,9 @@ package final class UndoLog {
   /// Records the groups that a commit reverted.
   ///
   /// - Parameters:
-  ///   - reverted: The groups in the order of their reverts, each with the changes that reverted
-  ///     it.
+  ///   - reverted: The groups in the order of their reverts, each with the changes of its revert.
   ///   - direction: The direction of the reverts.
-  ///   - number: The commit.
+  ///   - number: The number of the commit.
   /// - Throws: `SQLiteError`.
   package func record(
     _ reverted: [(group: RevertGroup, changes: ChangeRange)],
@@ -352,15 +351,15 @@ package final class UndoLog {
     }
   }
 
-  /// Returns whether a store has the table of undos, which a store of an earlier version may lack.
+  /// Returns whether a store has the table of undos; a store of an earlier version may lack it.
   static func exists(_ db: SQLiteConnection) throws -> Bool {
     try db.hasTable("cordial_undo")
   }
 
-  /// Records that nothing up to a commit can be undone.
+  /// Records a barrier: nothing up to a commit can be undone.
   ///
   /// - Parameters:
-  ///   - number: The commit.
+  ///   - number: The number of the commit.
   ///   - db: A connection inside a transaction.
   /// - Throws: `SQLiteError`.
   package static func recordBarrier(at number: Int64, _ db: SQLiteConnection) throws {
@@ -371,7 +370,7 @@ package final class UndoLog {
   }
 }
 
-/// A collector of adjacent commits into groups, newest first.
+/// A collector that combines adjacent commits into groups, newest first.
 private struct GroupCollector {
   let context: String?
   let count: Int
@@ -387,7 +386,7 @@ private struct GroupCollector {
 
   var isFull: Bool { groups.count >= count }
 
-  /// Closes the open group, which gets no older commit.
+  /// Closes the open group, so that the group gets no older commit.
   mutating func close() {
     guard let newest = open.first, let oldest = open.last else { return }
     add(

@@ -2,7 +2,7 @@ import DequeModule
 import NIOCore
 import Synchronization
 
-/// The receiver of the events of channels, which are reported on their loop.
+/// The receiver of channel events, which are reported on the loop of the channels.
 package protocol ByteChannelOwner: AnyObject, Sendable {
   /// Handles a new peer, whose bytes follow.
   func opened(_ channel: ByteChannel)
@@ -24,12 +24,14 @@ package protocol ByteChannelOwner: AnyObject, Sendable {
 
 /// A connection to one peer.
 ///
-/// Its properties may be read on any thread; everything else happens on its loop.
+/// `number`, `isWritable`, `exitCode` and `onLoop` may be used on any thread, all other members
+/// only on the loop.
 package final class ByteChannel: Sendable {
-  /// The number of waiting bytes above which the peer is not read.
+  /// The number of waiting bytes above which the channel stops reading from the peer.
   package static let waitingBytesMax = 32 << 20
 
-  /// The number of bytes passed to NIO at once, small enough to show the progress of a slow peer.
+  /// The number of bytes passed to NIO at once, small enough that the progress of a slow peer is
+  /// visible.
   private static let portionBytes = 1 << 18
 
   /// The number that identifies the channel on its loop.
@@ -38,7 +40,7 @@ package final class ByteChannel: Sendable {
   private let state = Mutex(State())
 
   private struct State {
-    /// The pieces that were not passed to NIO yet, because NIO copies the pieces it holds.
+    /// The pieces that wait outside NIO, because NIO copies the pieces that it holds.
     var backlog: Deque<ArraySlice<UInt8>> = []
     /// The number of bytes in the backlog.
     var waiting = 0
@@ -60,7 +62,7 @@ package final class ByteChannel: Sendable {
     channel.isWritable && state.withLock { $0.backlog.isEmpty }
   }
 
-  /// The number of written bytes that the peer has not accepted; called on the loop.
+  /// The number of written bytes that the peer has not accepted; read only on the loop.
   package var waitingBytes: Int { state.withLock { $0.waiting } + unacceptedBytes }
 
   /// The exit code that the owner passed to `close`, nil before that.
@@ -72,7 +74,7 @@ package final class ByteChannel: Sendable {
     channel.eventLoop.execute { work(self) }
   }
 
-  /// Sends pieces of bytes as one, after those of earlier calls.
+  /// Sends pieces of bytes as one write, after the bytes of earlier calls.
   package func write(_ pieces: [[UInt8]]) {
     channel.eventLoop.preconditionInEventLoop()
     if pieces.count == 1, pieces[0].count <= Self.portionBytes, isWritable {
@@ -143,7 +145,8 @@ package final class ByteChannel: Sendable {
     updateReading()
   }
 
-  /// Starts or stops reading: the responses to a peer that accepts no bytes would fill the memory.
+  /// Starts or stops reading, because the responses to a peer that accepts no bytes would fill the
+  /// memory.
   private func updateReading() {
     let reads = state.withLock { !$0.isPaused && $0.isReadingRequested }
     channel.setOption(.autoRead, value: reads).whenFailure { _ in }
@@ -182,7 +185,7 @@ final class OwnerHandler: ChannelInboundHandler {
   private let channel: ByteChannel
   private let stuckSecondsMax: Int
   private var watch: Scheduled<Void>?
-  /// Whether a later turn of the loop passes the waiting bytes to NIO.
+  /// Whether `feed` is scheduled on the loop.
   private var isWoken = false
 
   init(_ owner: any ByteChannelOwner, _ channel: ByteChannel, stuckSecondsMax: Int) {
@@ -211,7 +214,7 @@ final class OwnerHandler: ChannelInboundHandler {
     guard context.channel.isWritable else {
       return watchProgress(context.eventLoop, from: channel.unacceptedBytes)
     }
-    // NIO reports this inside a flush, which may be one of the owner's writes.
+    // NIO calls this method inside a flush, which may be part of a write by the owner.
     guard !isWoken else { return }
     isWoken = true
     let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
@@ -221,11 +224,11 @@ final class OwnerHandler: ChannelInboundHandler {
   private func feed() {
     isWoken = false
     channel.feed()
-    // The owner also counts what a slow peer has not accepted.
+    // The owner also counts the bytes that a slow peer has not accepted.
     owner.becameWritable(channel)
   }
 
-  /// Disconnects a peer that accepts no bytes for too long; NIO gets no bytes in the meantime.
+  /// Disconnects a peer that accepts no bytes for too long; NIO gets no new bytes in the meantime.
   private func watchProgress(_ loop: any EventLoop, from unaccepted: Int) {
     let (owner, channel) = (owner, channel)
     let handler = NIOLoopBound(self, eventLoop: loop)
@@ -240,13 +243,14 @@ final class OwnerHandler: ChannelInboundHandler {
 
   func channelInactive(context: ChannelHandlerContext) {
     watch?.cancel()
-    // A failed write closes the channel inside the write.
+    // A failed write closes the channel before the write returns, so that the owner is notified
+    // later.
     let (owner, channel) = (owner, channel)
     context.eventLoop.execute { owner.closed(channel) }
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // The peer disconnected during a transfer. The end of the channel notifies the owner.
+    // The peer disconnected during a transfer. `channelInactive` notifies the owner.
     context.close(promise: nil)
   }
 }
@@ -269,5 +273,6 @@ extension Channel {
   }
 }
 
-/// The numbers of waiting bytes between which a channel counts as writable.
+/// The numbers of waiting bytes: above `high` a channel becomes unwritable, below `low` writable
+/// again.
 let writeWaterMarks = ChannelOptions.Types.WriteBufferWaterMark(low: 256 << 10, high: 1 << 20)

@@ -1,21 +1,24 @@
 import Glibc
 
-/// The limit of the process's file descriptors, and those of them that no peer gets.
+/// The limit of the process's file descriptors, and the descriptors that are reserved for the
+/// process.
 package enum DescriptorLimit {
-  /// The number of descriptors that a program needs that opens a store and has no peers.
+  /// The count of descriptors that a program without peers needs to open a store.
   package static let programMin = 32
-  /// The number that a service on a socket needs.
+  /// The count of descriptors that a service on a socket needs.
   package static let listenerMin = reserved + 32
-  /// The number that the process keeps for itself: about 70 when it uses all readers of the store,
-  /// all searchers and a backup at the same time, and signals and files of SQLite's sorts.
+  /// The count of descriptors that no peer gets, because the process needs them itself.
+  ///
+  /// The process needs about 70 descriptors when it uses all readers of the store, all searchers
+  /// and a backup at the same time. Signals and the files of SQLite's sorts need the rest.
   private static let reserved = 96
-  /// The limit below which a process raises its limit, if it may.
+  /// The limit below which a process tries to raise its limit.
   private static let raisedMin: rlim_t = 256
 
-  /// Checks that the process can open a number of descriptors besides those that it has.
+  /// Checks that the process can open a number of further descriptors.
   ///
-  /// SwiftNIO ends the process when its loop gets no descriptor, and a signal source without one
-  /// gets no signals.
+  /// SwiftNIO ends the process when its loop gets no descriptor, and a signal source without a
+  /// descriptor gets no signals.
   ///
   /// - Parameter count: The number of descriptors.
   /// - Throws: `TransportError` with the code `tooFewDescriptors`.
@@ -39,15 +42,16 @@ package enum DescriptorLimit {
 
   /// Returns whether a peer may have a descriptor.
   ///
-  /// A new descriptor is the lowest that is free. Peers therefore never have one of the last
-  /// numbers, which the process has for its files whatever number of peers connect.
+  /// A new descriptor gets the lowest free number. Peers therefore never take the highest numbers,
+  /// so that the process can always open its files, however many peers connect.
   static func admits(peer descriptor: CInt) -> Bool {
     rlim_t(descriptor) + rlim_t(reserved) < present().rlim_cur
   }
 
   /// Raises the limit to its maximum, for a process with many peers.
   ///
-  /// Each peer takes a descriptor. Shells begin with 1,024 where the system allows far more.
+  /// Each peer takes a descriptor. Shells begin with a limit of 1,024 even if the system allows far
+  /// more.
   static func raiseToMaximum() {
     set(present().rlim_max)
   }

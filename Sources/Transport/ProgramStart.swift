@@ -3,17 +3,18 @@ import Glibc
 
 /// The start of another program.
 package enum ProgramStart {
-  /// Starts a program with nothing of this process but its standard error and its environment.
+  /// Starts a program that inherits only the standard error and the environment of this process.
   ///
-  /// This process ignores SIGPIPE and may block signals, which a program would inherit. The program
-  /// has the usual signals. It has no other descriptor, not even one that this process inherited.
+  /// This process ignores SIGPIPE and may block signals, and programs inherit both by default. The
+  /// started program has the default action for SIGPIPE and no blocked signals. It inherits no
+  /// other descriptor, not even a descriptor that this process has inherited.
   ///
   /// - Parameters:
   ///   - program: The path of the program; a name without a slash is searched in `PATH`.
   ///   - arguments: The arguments after the name.
-  ///   - input: The descriptor that becomes its standard input.
-  ///   - output: The descriptor that becomes its standard output.
-  /// - Returns: The number of the process, and the system's number of the error, 0 for none.
+  ///   - input: The descriptor that becomes the program's standard input.
+  ///   - output: The descriptor that becomes the program's standard output.
+  /// - Returns: The process ID, and the system's error number, which is 0 for success.
   package static func start(
     _ program: String,
     _ arguments: [String],

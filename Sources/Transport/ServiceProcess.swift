@@ -6,8 +6,8 @@ import NIOPosix
 package enum ServiceProcess {
   /// Starts a program and opens the channel.
   ///
-  /// The end of the channel is the end of the program's input, at which a service exits. Its
-  /// standard error is that of this process.
+  /// When the channel ends, the input of the program ends, and a service then exits. The program
+  /// shares the standard error of this process.
   ///
   /// - Parameters:
   ///   - program: The path of the program; a name without a slash is searched in `PATH`.
@@ -46,7 +46,7 @@ package enum ServiceProcess {
 
   private static func sockets(_ program: String) throws(TransportError) -> (CInt, CInt) {
     var ends: [CInt] = [0, 0]
-    // Another thread may start a program at the same time, which must not get the ends.
+    // A program that a different thread starts at the same time must not inherit the sockets.
     let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
     guard unsafe socketpair(AF_UNIX, type, 0, &ends) == 0 else {
       throw failure(program, unsafe String(cString: strerror(errno)))
@@ -66,7 +66,7 @@ package enum ServiceProcess {
     return child
   }
 
-  /// Collects the exit code of a program, so that the system forgets the program at its end.
+  /// Collects the exit code of a program, so that no zombie process remains.
   private static func reap(_ child: pid_t) {
     let pool = NIOThreadPool(numberOfThreads: 1)
     pool.start()

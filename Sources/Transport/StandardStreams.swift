@@ -5,7 +5,7 @@ import NIOPosix
 
 /// Standard input and output as one channel, each a pipe, a terminal, a file or closed.
 package final class StandardStreams: Sendable {
-  /// The pump that copies the output to a file, awaited at the end; nil for a pipe.
+  /// The pump that copies the output to a file, which `finish` awaits; nil if no pump is needed.
   private let outputPump: Pump?
 
   /// Takes standard input and output away from the rest of the process and opens a channel.
@@ -40,9 +40,9 @@ package final class StandardStreams: Sendable {
 
   /// Opens standard descriptors that are closed, so that no other file gets their numbers.
   ///
-  /// Input is then empty, messages to standard error are lost, and writing to standard output fails
-  /// as it does where it is closed. The caller must call it before anything else in the process
-  /// opens a file.
+  /// Standard input is then empty, messages to standard error are lost, and writes to standard
+  /// output fail as they do on a closed descriptor. The process must call this function before it
+  /// opens any other file.
   package static func ensureOpen() {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
       // The system gives the lowest number that is free.
@@ -52,7 +52,7 @@ package final class StandardStreams: Sendable {
 
   /// Waits until all written bytes are copied.
   ///
-  /// - Throws: `TransportError` where standard output cannot be written.
+  /// - Throws: `TransportError` if standard output cannot be written.
   package func finish() async throws(TransportError) {
     do {
       try await outputPump?.finish()
@@ -103,7 +103,7 @@ private struct Descriptors {
     TransportError(.cannotListen, "Standard input and output cannot be used: \(reason)")
   }
 
-  /// Returns a copy of a descriptor that no other process shares, where that is possible.
+  /// Returns a copy of a descriptor that no other process shares, if such a copy is possible.
   ///
   /// NIO makes a descriptor non-blocking, which would affect every process that shares it. Pipes
   /// and terminals can be reopened; sockets can only be duplicated.
@@ -123,7 +123,7 @@ private struct Descriptors {
 
 /// A copier between a file, which cannot be polled, and a pipe, which can.
 ///
-/// It runs on a thread for blocking calls.
+/// The pump runs on its own thread, because its calls block.
 private struct Pump {
   /// The future that completes when everything is copied.
   private let copied: EventLoopFuture<Void>
@@ -163,7 +163,7 @@ private struct Pump {
 
   /// Copies until the source ends, or until the target takes no more bytes.
   ///
-  /// - Throws: `IOError` where the target cannot be written.
+  /// - Throws: `IOError` if the target cannot be written.
   private static func copy(from source: CInt, to target: CInt) throws {
     defer {
       close(source)
@@ -190,7 +190,7 @@ private struct Pump {
 
   /// Waits until everything is copied.
   ///
-  /// - Throws: `IOError` where the target cannot be written.
+  /// - Throws: `IOError` if the target cannot be written.
   func finish() async throws {
     try await copied.get()
   }

@@ -6,7 +6,7 @@
 // What always holds:
 // 1. Bytes are sent in the order in which they were written, one system call for each write.
 // 2. A peer of another user gets no channel.
-// 3. Standard output carries only what is written to the channel.
+// 3. Standard output carries only the bytes that are written to the channel.
 
 import NIOCore
 import NIOPosix
@@ -31,17 +31,17 @@ package final class TransportLoop: Sendable {
 
   /// Runs work on the loop, after the work of earlier calls.
   ///
-  /// After `shutdown()`, the work is dropped: a thread of the store may finish a read for which no
-  /// connection waits any more.
+  /// After `shutdown()`, the work is dropped, because a thread of the store may finish a read whose
+  /// connections have ended.
   ///
   /// - Parameter work: The work.
-  /// - Returns: Whether the loop runs it.
+  /// - Returns: Whether the loop runs the work.
   @discardableResult
   package func execute(_ work: @escaping @Sendable () -> Void) -> Bool {
     unlessEnded { eventLoop.execute(work) }
   }
 
-  /// Runs work on the loop after a number of milliseconds, unless the loop ends before.
+  /// Runs work on the loop after a number of milliseconds, unless the loop ends earlier.
   package func schedule(milliseconds: Int, _ work: @escaping @Sendable () -> Void) {
     unlessEnded { eventLoop.scheduleTask(in: .milliseconds(Int64(milliseconds)), work) }
   }
@@ -49,8 +49,8 @@ package final class TransportLoop: Sendable {
   /// Waits on the loop.
   ///
   /// - Parameter milliseconds: The time to wait.
-  /// - Returns: Whether the time has passed; false, at once, where the loop has ended or ends
-  ///   before.
+  /// - Returns: Whether the time has passed; false immediately if the loop has ended or ends during
+  ///   the wait.
   package func pause(milliseconds: Int) async -> Bool {
     await withCheckedContinuation { continuation in
       let isWaiting = unlessEnded {
@@ -73,7 +73,7 @@ package final class TransportLoop: Sendable {
     try await group.shutdownGracefully()
   }
 
-  /// Passes work to the event loop, which must not get any after its end.
+  /// Passes work to the event loop, unless the loop has ended and can no longer accept work.
   @discardableResult
   private func unlessEnded(_ pass: () -> Void) -> Bool {
     hasEnded.withLock { hasEnded in

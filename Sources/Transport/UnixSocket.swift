@@ -11,13 +11,13 @@ package final class UnixSocketListener: Sendable {
 
   package let path: String
   private let channel: any Channel
-  /// The inode of the socket that this listener created; another file at the path is not removed.
+  /// The inode of the socket that this listener created, so that `close` removes no other file.
   private let inode: UInt64
 
   /// Listens at a path.
   ///
   /// No other user may write to the folder. A leftover socket that no process answers is replaced.
-  /// The caller holds the store's lock, so that two processes cannot do this at once.
+  /// The caller must hold the store's lock, so that two processes never replace a socket at once.
   ///
   /// - Parameters:
   ///   - path: The path of the socket, at most 107 bytes.
@@ -48,7 +48,7 @@ package final class UnixSocketListener: Sendable {
     let descriptor = try Self.bind(path)
     do {
       channel = try await bootstrap.withBoundSocket(descriptor).get()
-      // SwiftNIO lets 128 connections wait.
+      // The `listen` call of SwiftNIO limits the waiting connections to 128.
       _ = listen(descriptor, Self.waitingMax)
     } catch {
       unsafe unlink(path)
@@ -101,7 +101,7 @@ package final class UnixSocketListener: Sendable {
     return (facts.st_uid, facts.st_mode, UInt64(facts.st_ino))
   }
 
-  /// Removes a socket that no process answers; refuses any other file at the path.
+  /// Removes a socket that no process answers, and rejects any other file at the path.
   private static func clear(_ path: String) throws(TransportError) {
     guard let facts = facts(path) else { return }
     guard facts.mode & S_IFMT == S_IFSOCK else {
@@ -124,10 +124,11 @@ package final class UnixSocketListener: Sendable {
     }
   }
 
-  /// Creates a socket at a path, which belongs to this user only from the start.
+  /// Creates a socket at a path, accessible only to this user from the start.
   ///
-  /// Linux takes the mode of the file from the descriptor. A mask (`umask`) would change the files
-  /// that other threads and started programs create meanwhile, and a later `chmod` leaves a gap.
+  /// Linux takes the mode of the file from the descriptor. A `umask` would also change the files
+  /// that other threads and started programs create meanwhile. A later `chmod` would leave the
+  /// socket accessible for a moment.
   ///
   /// - Returns: The descriptor of the socket, which does not listen yet.
   private static func bind(_ path: String) throws(TransportError) -> CInt {
@@ -164,17 +165,18 @@ package final class UnixSocketListener: Sendable {
     }
   }
 
-  /// What a connection to a socket comes to.
+  /// The result of connecting to a socket.
   private enum Answer {
     /// A process listens, even if its queue of connections is full.
     case connected
     /// No process listens.
     case refused
-    /// The connection failed for another reason, with this number of the system's.
+    /// The connection failed for a different reason, with this system error number.
     case unknown(CInt)
   }
 
-  /// Connects to a socket without waiting: the queue of a process that does not accept stays full.
+  /// Connects to a socket without waiting, because the queue of a process that accepts no
+  /// connections stays full.
   private static func answer(_ path: String) -> Answer {
     let descriptor = socket(AF_UNIX, socketType, 0)
     guard descriptor >= 0 else { return .unknown(errno) }
@@ -188,7 +190,7 @@ package final class UnixSocketListener: Sendable {
     }
   }
 
-  /// Refuses a peer of another user, and one whose descriptor the process needs itself.
+  /// Rejects a peer of a different user, and a peer whose descriptor the process needs itself.
   private static func admit(_ channel: any Channel) -> EventLoopFuture<Void> {
     do {
       let isAdmitted = try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(

@@ -188,3 +188,55 @@ import Testing
     }
   }
 }
+
+@Suite struct `How many tables key paths join` {
+  /// An entity with eight kinds, so that each to-one in a key path joins nine tables or their union.
+  private static func model(kinds: Int) -> String {
+    let kinds = (1...kinds).map { #"{"name":"Kind\#($0)","parent":"Node"}"# }
+    return """
+      {"name":"M","version":"1","entities":[{"name":"Node","abstract":true,
+       "attributes":[{"name":"title","type":"string","optional":true}],
+       "relationships":[{"name":"owner","destination":"Node","optional":true,"inverse":"parts"},
+        {"name":"parts","destination":"Node","toMany":true,"inverse":"owner"}]},
+       \(kinds.joined(separator: ","))]}
+      """
+  }
+
+  private func fetch(_ predicate: String) -> String {
+    #"{"entity":"Node","predicate":\#(JSONValue.string(predicate).text)}"#
+  }
+
+  // Evidence: P-052h
+  @Test(arguments: [1, 4, 8, 9])
+  func `is limited before SQLite refuses them`(kinds: Int) async throws {
+    let store = try TestStore(Self.model(kinds: kinds))
+    // The object owns itself, so that a path of any length has a value.
+    try await store.save(
+      #"{"insert":[{"id":"Kind1/t1","values":{"title":"a","owner":"Kind1/t1"}}]}"#
+    )
+    let all = try store.ids(#"{"entity":"Node"}"#)
+    #expect(all.count == 1)
+    var codes: [String?] = []
+    for count in 1...70 {
+      let path = String(repeating: "owner.", count: count) + "title"
+      let code = try store.refusal(ofFetch: fetch("\(path) == 'a'"))?.code
+      if code == nil { #expect(try store.ids(fetch("\(path) == 'a'")) == all, "\(count)") }
+      codes.append(code)
+    }
+    // A path is allowed up to a length, and no longer one is.
+    let allowed = codes.prefix { $0 == nil }.count
+    #expect(allowed >= 7)
+    #expect(codes.dropFirst(allowed).allSatisfy { $0 == "limitExceeded" }, "\(codes)")
+  }
+
+  @Test func `is limited in paths over several to-manys too`() async throws {
+    let store = try TestStore(Self.model(kinds: 6))
+    try await store.save(#"{"insert":[{"id":"Kind1/t1","values":{"title":"a"}}]}"#)
+    let owners = String(repeating: "owner.", count: 9)
+    for count in 1...6 {
+      let path = [String](repeating: "\(owners)parts", count: count).joined(separator: ".")
+      let code = try store.refusal(ofFetch: fetch("ANY \(path).title == 'a'"))?.code
+      #expect(code == nil || code == "limitExceeded", "\(count): \(code ?? "")")
+    }
+  }
+}

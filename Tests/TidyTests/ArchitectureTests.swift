@@ -92,7 +92,9 @@ private struct ModuleRow {
     #/
     "[^"]*(?:
       [\ ]--[a-z]{3,}
-      | \bcordial[\ ](?:init|serve|model|import|export|status|backup|restore)\b
+      | \bcordial[\ ](?:backup|call|compact|delete|doctor|export|fetch|followers|get|history|import
+        |index|init|model|protocol|redo|restore|save|search|serve|status|subscriptions|undo|update
+        |watch)\b
       | \b(?:follower|history|index|observe|store)/[a-z]+\b
     )[^"]*"
     /#
@@ -112,7 +114,7 @@ private struct ModuleRow {
   @Test func `the search for them finds what it searches for`() {
     for text in [
       #"hint: "Serve it without --read-only to write""#, #""Try: cordial init STORE""#,
-      #""follower/register creates one""#,
+      #""follower/register creates one""#, #""See what `cordial doctor` finds""#,
     ] {
       #expect(text.contains(Self.words), "\(text)")
     }

@@ -8,13 +8,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/// The state of the work of one request. Every thread may read and change it by the functions here.
+/// The state of the work of one request. Any thread may access it with the functions of this
+/// header.
 struct interruption {
   /// 0 while the work may continue, then the reason why it has to end.
   int32_t reason;
   /// The reason that is set when the deadline has passed.
   int32_t lateReason;
-  /// The time at which the work has to end, of `interruption_now`; INT64_MAX for none.
+  /// The time of `interruption_now` at which the work has to end; INT64_MAX for none.
   int64_t deadline;
 };
 
@@ -27,8 +28,8 @@ void interruption_stop(struct interruption *state, int32_t reason);
 /// Sets the time at which the work has to end.
 void interruption_set_deadline(struct interruption *state, int64_t deadline);
 
-/// Returns the reason why the work has to end; 0 while it may continue. It reads the clock where
-/// there is a deadline.
+/// Returns the reason why the work has to end; 0 while it may continue. The function reads the
+/// clock only if the work has a deadline.
 int32_t interruption_reason(struct interruption *state);
 
 #endif

@@ -14,7 +14,7 @@ bool posix_is_pollable(int descriptor);
 /// Starts a program with two descriptors as its standard input and output, the standard error of
 /// this process and no other descriptor, the default action for SIGPIPE, and no blocked signals.
 /// A name without a slash is searched in PATH. The arguments begin with the name and end with NULL.
-/// Returns 0 and the number of the process, or the system's number of the error.
+/// Returns 0 and sets `*process` to the process ID, or returns the system's error number.
 int posix_start(
   const char *program, char *const *arguments, int input, int output, int *process
 );
@@ -25,9 +25,9 @@ void posix_return_free_memory(void);
 /// Limits the free memory that the process keeps.
 ///
 /// - arenas: The maximum number of the C library's arenas. Each arena keeps its own free memory.
-/// - own_bytes: The length from which a buffer is a mapping of its own, which returns to the system
-///   as soon as it is freed.
-/// - kept_bytes: The free memory at the end of an arena that stays with it.
+/// - own_bytes: The length from which a buffer has its own mapping, which returns to the system as
+///   soon as the buffer is freed.
+/// - kept_bytes: The free memory that an arena keeps at its end, in bytes.
 void posix_keep_little_free_memory(int arenas, int own_bytes, int kept_bytes);
 
 #endif

@@ -36,8 +36,8 @@ int32_t unicode_fold(
 /// the content of `out` is undefined.
 int32_t unicode_lower(const char *text, int32_t length, char *out, int32_t capacity);
 
-/// Returns the first offset at or after `from` where UTF-8 can be cut so that its two parts fold to
-/// the parts of its folded form; `length` if there is none.
+/// Returns the first offset at or after `from` at which a text can be cut so that the folded parts
+/// together equal the folded text; `length` if there is none.
 int32_t unicode_fold_cut(const char *text, int32_t length, int32_t from);
 
 /// Returns whether a text contains a part, compared byte by byte, in linear time.
@@ -86,11 +86,11 @@ enum unicode_class {
   UNICODE_SEPARATOR = 0,
   /// Part of a word: letters, digits, marks that carry meaning.
   UNICODE_WORD = 1,
-  /// A word of its own: Han, kana, Hangul, Thai, Lao, Khmer, Myanmar.
+  /// A code point that is a word: Han, kana, Hangul, Thai, Lao, Khmer, Myanmar.
   UNICODE_SINGLE = 2,
-  /// Part of a word, folded to nothing: accents, joiners, soft hyphens.
+  /// Part of a word that folding removes: accents, joiners, soft hyphens.
   UNICODE_SILENT = 3,
-  /// A voicing mark of kana, which belongs to the single before it.
+  /// A voicing mark of kana, which belongs to the UNICODE_SINGLE before it.
   UNICODE_VOICING = 4,
   /// Part of a word that folds only together with adjacent code points.
   UNICODE_CONTEXT = 5,
@@ -121,8 +121,8 @@ enum unicode_case {
 
 /// The class of a code point and its folded form without context.
 ///
-/// A single is folded to the form in which it is searched: Han to simplified characters, hiragana
-/// to katakana. The length of UNICODE_EXPANDED is 0 where its form is longer than `bytes`.
+/// A UNICODE_SINGLE is folded to its search form: Han to simplified characters, hiragana to
+/// katakana. The length of a UNICODE_EXPANDED is 0 if its folded form is longer than `bytes`.
 struct unicode_folded {
   uint8_t class;
   uint8_t letterCase;
@@ -133,17 +133,17 @@ struct unicode_folded {
 /// Replaces hiragana by katakana in UTF-8, in place.
 void unicode_fold_kana(char *text, int32_t length);
 
-/// Finds the words in text of a script without spaces, by ICU's dictionaries.
+/// Finds the words in a text of a script without spaces, with ICU's dictionaries.
 ///
-/// `starts` has a bit for each code point of the text, all zero; those at which a word begins are
-/// set. A text of Hangul alone is one word, of which ICU knows no parts.
+/// `starts` has a zero bit for each code point of the text. The function sets the bits of the code
+/// points at which a word begins. A text of Hangul alone is one word, because ICU cannot divide it.
 void unicode_word_starts(const char *text, int32_t length, uint8_t *starts);
 
 /// A transliteration of ICU; only one thread may use it at a time.
 struct unicode_transliterator;
 
-/// Opens a transliteration by its identifier in ASCII, as "Latin-Hiragana". Returns NULL if ICU has
-/// none of this name or memory is short.
+/// Opens a transliteration by its ASCII identifier, such as "Latin-Hiragana". Returns NULL if ICU
+/// has no such transliteration or memory is short.
 struct unicode_transliterator *unicode_transliterator_open(const char *name);
 
 /// Transliterates UTF-8 into `out`. Returns the length of the complete result in bytes, or -1 if
@@ -154,8 +154,8 @@ int32_t unicode_transliterate(
 
 void unicode_transliterator_close(struct unicode_transliterator *transliterator);
 
-/// Looks up a code point; the first look-up in a block of 256 costs some 100 µs, later ones
-/// nanoseconds.
+/// Returns the entry of a code point. The first look-up in a block of 256 code points takes some
+/// 100 µs, and later look-ups take nanoseconds.
 const struct unicode_folded *unicode_look_up(int32_t codePoint);
 
 #endif

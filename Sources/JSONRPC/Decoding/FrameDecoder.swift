@@ -1,6 +1,6 @@
 import JSON
 
-/// The rule by which messages are separated in a stream of bytes.
+/// The rule that separates the messages in a stream of bytes.
 package enum Framing: String, Sendable, CaseIterable {
   /// One JSON text on each line.
   case line
@@ -37,23 +37,25 @@ package enum Framing: String, Sendable, CaseIterable {
 /// - `line` to `discarding` at a line over the limit.
 /// - `discarding` to `line` at the end of the line.
 /// - `header` to `body` at an empty line, and back to `header` after the body.
-/// - `line` to `discarding`, and `body` to `skipping`, where the unfinished message is dropped.
+/// - `line` to `discarding`, and `body` to `skipping`, when the decoder drops the unfinished
+///   message.
 /// - `skipping` to `header` after the body.
 /// - `header` to `closed` at a header that cannot be read. The decoder ignores all later bytes.
 /// - Every state to `closed` at the end of the stream.
 package struct FrameDecoder {
-  /// An event of the decoder; the frame's bytes are passed beside it.
+  /// An event of the decoder; the frame's bytes are passed as a separate argument.
   package enum Event: Equatable, Sendable {
-    /// A frame of that framing, whose content is the passed bytes.
+    /// A frame in this framing; the passed bytes are its content.
     case frame(Framing)
     /// A line over the limit; the decoder skips the rest of the line.
     case oversized
-    /// An unfinished message that is dropped, because the memory for messages is used up; the
+    /// An unfinished message that the decoder drops because the memory for messages is used up; the
     /// decoder skips the rest of the message.
     case dropped
-    /// Bytes of neither framing: one error, then the decoder continues at the next line.
+    /// Bytes of neither framing, reported once; the decoder continues at the next line.
     case unknownFraming
-    /// A header that cannot be read: one error with this message, then the end.
+    /// A header that cannot be read, with the message of its error; the decoder ignores all later
+    /// bytes.
     case fatal(String)
   }
 
@@ -63,7 +65,7 @@ package struct FrameDecoder {
     case discarding
     case header
     case body(Int)
-    /// So many bytes of a body follow that are skipped.
+    /// The count of the remaining bytes of a dropped body, which the decoder skips.
     case skipping(Int)
     case closed
   }
@@ -72,7 +74,7 @@ package struct FrameDecoder {
   package static let headerBytesMax = 8192
   /// The maximum number of fields in a header block.
   package static let headerFieldsMax = 32
-  /// The maximum number of bytes before the colon of the first header's name.
+  /// The maximum length of the first header's name, in bytes.
   private static let nameBytesMax = 64
 
   private var state: State
@@ -81,10 +83,10 @@ package struct FrameDecoder {
   /// Whether the stream is past the position of a byte order mark.
   private var hasBegun = false
   private var pending: [UInt8] = []
-  /// The number of bytes of `pending` that were searched for the end of a line.
+  /// The number of bytes of `pending` that are known to contain no line feed.
   private var searched = 0
   private let messageBytesMax: Int
-  /// Counts the unfinished message; nil for a decoder whose memory is not bounded.
+  /// The account of the unfinished message; nil for a decoder whose memory has no limit.
   private let account: ByteBudget.Account?
 
   /// Creates a decoder at the beginning of a stream.
@@ -92,7 +94,8 @@ package struct FrameDecoder {
   /// - Parameters:
   ///   - framing: The framing if it is known in advance, nil to let the first bytes choose it.
   ///   - messageBytesMax: The maximum length of a frame, in bytes.
-  ///   - account: Counts the unfinished message; nil for a decoder whose memory is not bounded.
+  ///   - account: The account of the unfinished message; nil for a decoder whose memory has no
+  ///     limit.
   package init(
     framing: Framing? = nil,
     messageBytesMax: Int,
@@ -122,7 +125,8 @@ package struct FrameDecoder {
       let used = process(bytes, emit)
       append(bytes.extracting(used..<bytes.count))
     } else {
-      // Where the memory for a longer message is used up, the message is dropped before it grows.
+      // If the memory for a longer message is used up, `makeRoom` drops the message before it
+      // grows.
       guard makeRoom(for: bytes.count, emit) else { return receive(bytes, emit) }
       append(bytes)
       let buffered = pending
@@ -133,11 +137,11 @@ package struct FrameDecoder {
     if let account, account.setUnfinished(pending.capacity) { dropUnfinished(emit) }
   }
 
-  /// Drops the unfinished message, if it is a long one, and skips its rest.
+  /// Drops the unfinished message if it is long, and skips the rest of the message.
   ///
   /// - Parameter emit: Called with `dropped`.
   package mutating func dropUnfinished(_ emit: (Event, Span<UInt8>) -> Void) {
-    // What is not dropped is counted again.
+    // A message that is not dropped is counted again.
     guard pending.capacity > ByteBudget.unfinishedMin else {
       _ = account?.setUnfinished(pending.capacity)
       return
@@ -145,7 +149,7 @@ package struct FrameDecoder {
     switch state {
     case .line: state = .discarding
     case .body(let count): state = .skipping(count - pending.count)
-    // Nothing long is kept in these states.
+    // The decoder keeps no long message in these states.
     case .undecided, .discarding, .header, .skipping, .closed:
       _ = account?.setUnfinished(pending.capacity)
       return
@@ -156,7 +160,8 @@ package struct FrameDecoder {
     emit(.dropped, pending.span)
   }
 
-  /// Reports what the end of the stream completes: in line framing, a last line without its end.
+  /// Reports the events that the end of the stream completes: in line framing, a last line without
+  /// a line feed.
   package mutating func end(_ emit: (Event, Span<UInt8>) -> Void) {
     let buffered = pending
     pending = []
@@ -174,11 +179,11 @@ package struct FrameDecoder {
   /// The memory of the unfinished message, in bytes.
   package var unfinishedBytes: Int { pending.capacity }
 
-  /// Makes room for more bytes of the unfinished message.
+  /// Reserves capacity for more bytes of the unfinished message.
   ///
-  /// Until the bytes are copied, the message takes its former memory and the new one.
+  /// While the bytes are copied, the message takes both its former and its new memory.
   ///
-  /// - Returns: Whether there still is an unfinished message; otherwise it was dropped.
+  /// - Returns: Whether the unfinished message still exists; if not, it was dropped.
   private mutating func makeRoom(for count: Int, _ emit: (Event, Span<UInt8>) -> Void) -> Bool {
     let (needed, former) = (pending.count + count, pending.capacity)
     guard needed > former else { return true }

@@ -1,9 +1,9 @@
-/// A lenient reader of the header block of LSP's base protocol, which trusts no value in it.
+/// A lenient parser of the header block of LSP's base protocol, which checks every value.
 struct HeaderBlock {
   enum Outcome: Equatable {
     case incomplete
     case broken(String)
-    /// The number of bytes in the block, and the length of the body after it.
+    /// The number of bytes in the block, and the length of the body that follows the block.
     case complete(used: Int, length: Int)
   }
 

@@ -8,17 +8,19 @@ package enum BatchElement: Sendable, Equatable {
 
 /// A decoder of received bytes into messages, however the bytes are cut into pieces.
 package struct MessageDecoder: Sendable {
-  /// What bytes have completed.
+  /// A result of decoding received bytes.
   package enum Event: Sendable, Equatable {
-    /// A message and its memory in bytes: that of its text or of its value, whichever is greater.
-    /// The connection's account has the memory until the caller removes it.
+    /// A message and its memory in bytes: the memory of its text or of its value, whichever is
+    /// greater.
+    ///
+    /// The connection's account counts the memory until the caller subtracts it.
     case message(Message, bytes: Int)
-    /// The elements of a batch, in order; an element that is not a message carries its error. The
-    /// memory is that of all elements.
+    /// The elements of a batch in order, and the memory of all elements; an invalid element carries
+    /// its error.
     case batch([BatchElement], bytes: Int)
     /// An error to send that belongs to no request.
     case reject(RPCError)
-    /// The end of the connection, after everything before it was sent.
+    /// The end of the connection, after the responses to all earlier messages were sent.
     case close
 
     /// The memory of the messages, in bytes.
@@ -50,7 +52,7 @@ package struct MessageDecoder: Sendable {
       self.valuesMax = valuesMax
     }
 
-    /// A save of 200,000 objects with 20 properties has fewer values.
+    /// The default for `valuesMax`; a save of 200,000 objects with 20 properties has fewer values.
     package static let valuesMaxDefault = 5_000_000
   }
 
@@ -60,15 +62,16 @@ package struct MessageDecoder: Sendable {
   /// Whether `close` was reported; no event follows it.
   private var isClosed = false
 
-  /// Creates a decoder of a new connection.
+  /// Creates a decoder for a new connection.
   ///
   /// - Parameters:
   ///   - framing: The framing if it is known in advance, otherwise nil.
-  ///   - dialects: The dialects by which the peer may speak, one for each framing.
+  ///   - dialects: The dialects that the peer may use, one for each framing.
   ///   - limits: The limits of the connection's messages.
-  ///   - closesOnUnknownFraming: Whether bytes of no framing end the connection, as on a socket.
-  ///   - account: Counts the memory of the connection's messages; nil for no common bound.
-  ///   - observer: Sees the messages; nil for none.
+  ///   - closesOnUnknownFraming: Whether bytes of neither framing end the connection, as on a
+  ///     socket.
+  ///   - account: The account of the connection's messages; nil if their memory has no limit.
+  ///   - observer: The observer of the messages; nil for none.
   package init(
     framing: Framing? = nil,
     dialects: [Dialect] = Dialect.all,
@@ -96,7 +99,7 @@ package struct MessageDecoder: Sendable {
   /// The peer's framing; `line` until the first bytes choose it.
   package var framing: Framing { frames.framing ?? .line }
 
-  /// The peer's dialect; that of lines until the first bytes choose it.
+  /// The peer's dialect; the dialect for lines until the first bytes choose the framing.
   package private(set) var dialect: Dialect
 
   private static func dialect(of framing: Framing, _ dialects: [Dialect]) -> Dialect {
@@ -124,7 +127,7 @@ package struct MessageDecoder: Sendable {
 
   /// Drops the unfinished message, because the memory for messages is used up.
   ///
-  /// - Returns: Its error, where there was one.
+  /// - Returns: The error of the dropped message, or nothing if no message was dropped.
   package mutating func dropUnfinished() -> [Event] {
     guard !isClosed else { return [] }
     var found: [Event] = []
@@ -217,7 +220,8 @@ private struct FrameReader: Sendable {
       let max = limits.valuesMax
       return .exceeded("values", max: max, "A message has at most \(max) values")
     case .tooLarge:
-      // A message that is sent again may find more memory, unless it had nearly all there is.
+      // A message may fit when the client sends it again, unless nearly all memory was available
+      // now.
       guard let alone = account?.messageBytesAlone, bytesMax > alone / 10 * 9 else {
         return memoryIsUsed
       }
@@ -230,7 +234,7 @@ private struct FrameReader: Sendable {
     }
   }
 
-  /// The error of a message for which there is no memory.
+  /// The error of a message that does not fit in the remaining memory.
   private var memoryIsUsed: RPCError {
     .exceeded(
       "processBytes",

@@ -1,10 +1,10 @@
 package import JSON
 
-/// What a protocol says about its connections: framing, handshake, order, batches, cancellation and
-/// the end.
+/// The rules of a protocol for its connections: framing, handshake, order, batches, cancellation
+/// and the end.
 ///
-/// A further protocol is a file with such a value, and the line that chooses it. It is a class
-/// so that a message costs one reference to it.
+/// A further protocol needs a file with such a value, and a line that chooses the value. `Dialect`
+/// is a class, so that each message costs only one reference.
 package final class Dialect: Sendable {
   package let framing: Framing
   /// Whether `initialize` comes first: until it succeeds, other requests are refused, and
@@ -12,7 +12,7 @@ package final class Dialect: Sendable {
   package let needsHandshake: Bool
   /// Whether responses keep the order of the requests until `initialize` succeeds.
   package let keepsOrder: Bool
-  /// Whether several messages may come as one array.
+  /// Whether a peer may send several messages as one array.
   package let allowsBatches: Bool
   /// The request after which only `exit` may follow; nil for none.
   package let shutdown: String?
@@ -26,7 +26,7 @@ package final class Dialect: Sendable {
   /// answered before the handshake too.
   package let results: [String: JSONValue]
 
-  /// How a request is cancelled.
+  /// The form of the notification that cancels a request.
   package struct Cancellation: Sendable {
     package let method: String
     package let member: String
@@ -59,7 +59,7 @@ package final class Dialect: Sendable {
     self.results = results
   }
 
-  /// Returns the ID of the request that a notification cancels; nil for every other one.
+  /// Returns the ID of the request that a notification cancels; nil for any other notification.
   package func cancelled(_ method: String, _ params: JSONValue) -> RequestID? {
     guard method == cancellation.method else { return nil }
     return params[cancellation.member].flatMap(RequestID.init)
@@ -67,6 +67,6 @@ package final class Dialect: Sendable {
 }
 
 extension Dialect {
-  /// The dialects of a connection whose first bytes choose one by its framing.
+  /// The dialects from which a connection chooses by the framing of its first bytes.
   package static let all = [lines, languageServer]
 }

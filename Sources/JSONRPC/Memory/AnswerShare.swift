@@ -1,16 +1,16 @@
 import JSON
 import Synchronization
 
-/// The memory of a response while it is built, and of what its request needs meanwhile.
+/// The memory of a response while it is built, and the memory that its request needs meanwhile.
 ///
-/// The thread that builds the response reports its growth; the loop ends it.
+/// The thread that builds the response reports the growth; the loop ends the share.
 package final class AnswerShare: JSONMeter, Sendable {
   private let account: ByteBudget.Account
-  /// Whether memory was reserved, so that the response is not begun again.
+  /// Whether memory was reserved for the response, so that the response is not restarted.
   package let isReserved: Bool
-  /// The memory that was taken for the response at the beginning, in bytes.
+  /// The memory that was reserved when the response began, in bytes.
   private let reserved: Int
-  /// The memory that was taken, and is released at the end.
+  /// The memory that the share has taken and releases at the end, in bytes.
   private let taken: Atomic<Int>
   private let used = Atomic<Int>(0)
   private let isRefused = Atomic<Bool>(false)
@@ -26,13 +26,13 @@ package final class AnswerShare: JSONMeter, Sendable {
     end()
   }
 
-  /// Whether the response did not fit.
+  /// Whether the memory was not sufficient for the response.
   package var wasRefused: Bool { isRefused.load(ordering: .relaxed) }
 
   /// Reports that the response has grown.
   ///
   /// - Parameter bytes: The number of bytes.
-  /// - Returns: Whether there is memory for more.
+  /// - Returns: Whether memory is left for more growth.
   package func grew(by bytes: Int) -> Bool {
     let used = used.add(bytes, ordering: .relaxed).newValue
     guard used > reserved else { return true }
@@ -44,7 +44,7 @@ package final class AnswerShare: JSONMeter, Sendable {
     return false
   }
 
-  /// Releases the memory: the response is complete, and its connection counts it, or it failed.
+  /// Releases the memory, because the response failed or its connection now counts it.
   package func end() {
     account.addAnswer(-taken.exchange(0, ordering: .relaxed))
   }

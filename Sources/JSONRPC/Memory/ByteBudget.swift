@@ -1,42 +1,43 @@
 import Synchronization
 
-/// The memory that all connections of a process hold: received messages and responses; and what
-/// services keep for them, like the current results of subscriptions.
+/// The budget of the memory that a process uses for its connections: received messages, responses,
+/// and data that services keep for clients, such as the results of subscriptions.
 ///
-/// Any thread may use it. It bounds the parts of what connections hold in different ways:
+/// Any thread may use the budget. Each kind of memory has its own limit:
 ///
-/// - Unfinished messages may use all memory that is free. Where it is used up, or where a response
-///   needs it, the largest one is dropped.
-/// - Requests use at most half of it, so that each of them can be answered. Peers are not read
-///   while requests use a quarter.
-/// - What services keep counts as well: it leaves less for messages.
-/// - A response begins while there is memory. One that does not fit is begun again as soon as half
-///   of the memory, or the maximum of a response, is free for it alone.
-/// - A long request counts four times while it runs, up to a quarter of the memory: a compiled list
-///   takes several times the memory of its values. While it waits, others begin as they do beside a
+/// - Unfinished messages may use all free memory. When the memory is used up, or when a response
+///   needs memory, the budget drops the largest unfinished message.
+/// - Requests use at most half of the memory, so that each request can be answered. Services do not
+///   read from peers with requests while requests use more than a quarter.
+/// - Data that services keep also counts, so that less memory is left for messages.
+/// - A response begins while memory is left. A response that did not fit begins again when half of
+///   the memory, or the maximum of a response, is free for it alone.
+/// - A long request counts four times while it runs, because a compiled list takes several times
+///   the memory of its values. The additional part is at most a quarter of the memory. While a long
+///   request waits for memory, other requests begin within half of the memory, as they do after a
 ///   response that did not fit.
 package final class ByteBudget: Sendable {
   /// The memory that connections may hold, in bytes.
   package let bytesMax: Int
-  /// The maximum that is announced, in bytes: `bytesMax` and the part for the allocator.
+  /// The maximum that the service announces, in bytes: `bytesMax` and the part for the allocator.
   package let announcedMax: Int
-  /// The length from which an unfinished message is dropped where memory is used up, in bytes.
+  /// The length above which an unfinished message may be dropped, in bytes.
   package static let unfinishedMin = 1 << 16
-  /// The memory that a message may always take, so that small requests are read at the bound too.
+  /// The memory that a message may always take, so that a full budget still admits small requests.
   private static let messageBytesMin = 1 << 16
 
-  /// The memory from which a request counts more while it runs, in bytes.
+  /// The memory from which a request is long and counts more while it runs, in bytes.
   private static let longRequestMin = 1 << 16
-  /// What a long request needs while it runs beside its own memory, as a multiple of it: the values
-  /// of a predicate, of SQL and of SQLite.
+  /// The additional memory of a long request while it runs, as a multiple of its own memory: the
+  /// values of a predicate, of SQL and of SQLite.
   private static let copiesPerRequest = 3
-  /// The memory of messages that are being dropped which requests and responses may take already,
-  /// in bytes.
+  /// The maximum memory of dropped messages that requests and responses may take in advance, in
+  /// bytes.
   ///
-  /// The loop drops them later, so that they still take memory. A request that grows by more fails;
-  /// it finds room when it is sent again.
+  /// The loop drops the messages later, so that they still take memory. A request that grows beyond
+  /// this limit fails; the client can send the request again.
   private static let droppingMax = 16 << 20
-  /// The memory by which the highest use has to be undercut before `released` is called, in bytes.
+  /// The decrease from the highest use after which `released` is called, in bytes.
   private static let releasedMin = 32 << 20
 
   /// Returns whether a request is long.
@@ -52,7 +53,7 @@ package final class ByteBudget: Sendable {
   private let heldByRequests = Atomic<Int>(0)
   /// The memory of responses, and of what requests need while they run, in bytes.
   private let heldByAnswers = Atomic<Int>(0)
-  /// The memory of messages that are being dropped, which is also in `held`.
+  /// The memory of messages that are being dropped; `held` includes this memory.
   private let heldByDropped = Atomic<Int>(0)
   /// The number of accounts that wait for memory.
   private let waitingCount = Atomic<Int>(0)
@@ -66,13 +67,13 @@ package final class ByteBudget: Sendable {
   private struct State {
     var entries: [Int: Entry] = [:]
     var nextNumber = 1
-    /// What is called when memory is free, by account, in order.
+    /// The work to call when memory becomes free, with the numbers of the accounts, in order.
     var waiting: [(number: Int, work: @Sendable () -> Void)] = []
-    /// The accounts that wait for memory of a response that did not fit.
+    /// The accounts that wait with a response that did not fit, or with a long request.
     var reserving: Set<Int> = []
   }
 
-  /// Creates the budget of a process whose connections hold nothing.
+  /// Creates the budget of a process whose connections use no memory yet.
   ///
   /// - Parameters:
   ///   - bytesMax: The maximum memory, in bytes.
@@ -84,10 +85,11 @@ package final class ByteBudget: Sendable {
     self.released = released
   }
 
-  /// Creates the budget of a process whose connections hold nothing.
+  /// Creates the budget of a process whose connections use no memory yet.
   ///
-  /// A fifth of it is for what no account counts: free memory between the blocks of the allocator,
-  /// the unused ends of responses, and what saves need while they are written.
+  /// A fifth of the memory is reserved for uses that no account counts: free memory between the
+  /// allocator's blocks, the unused ends of responses, and the memory of saves while they are
+  /// written.
   ///
   /// - Parameters:
   ///   - processBytesMax: The maximum memory, in bytes.
@@ -105,7 +107,7 @@ package final class ByteBudget: Sendable {
   /// The number of connections.
   package var count: Int { state.withLock { $0.entries.count } }
 
-  /// Whether peers with requests are not read, because requests use much of the memory.
+  /// Whether requests use so much memory that services do not read from peers with requests.
   package var isFullOfRequests: Bool {
     heldByRequests.load(ordering: .relaxed) > bytesMax / 4
   }
@@ -116,14 +118,14 @@ package final class ByteBudget: Sendable {
     return max(room, Self.messageBytesMin)
   }
 
-  /// The memory that a message may take while nothing else takes any, in bytes.
+  /// The memory that a message may take if nothing else takes memory, in bytes.
   package var messageBytesAlone: Int { max(bytesMax / 2, Self.messageBytesMin) }
 
   /// Adds a connection.
   ///
-  /// - Parameter dropped: Called on any thread where the connection's unfinished message is the
-  ///   largest one, and has to be dropped.
-  /// - Returns: The account of the connection, which ends with its last reference.
+  /// - Parameter dropped: Called on any thread when the connection has to drop its unfinished
+  ///   message, the largest of all connections.
+  /// - Returns: The account of the connection; the end of its last reference closes the account.
   package func open(dropped: @escaping @Sendable () -> Void = {}) -> Account {
     let number = state.withLock { state in
       defer { state.nextNumber += 1 }
@@ -140,9 +142,9 @@ package final class ByteBudget: Sendable {
 
   // MARK: Changes
 
-  /// Counts memory that a service keeps for its clients, beside their messages.
+  /// Returns a counter for memory that a service keeps for its clients, in addition to messages.
   ///
-  /// - Returns: What is kept: nothing at first.
+  /// - Returns: The counter, initially 0.
   package func keep() -> Kept { Kept(self) }
 
   /// Adds the memory of responses, or removes it with a negative number.
@@ -151,7 +153,7 @@ package final class ByteBudget: Sendable {
     add(bytes)
   }
 
-  /// Whether no response will release memory, so that a request would wait in vain.
+  /// Whether no response can release memory, so that a waiting request would wait forever.
   private var holdsNoAnswer: Bool { heldByAnswers.load(ordering: .relaxed) <= 0 }
 
   fileprivate func add(_ bytes: Int, isOfRequests: Bool = false) {
@@ -177,7 +179,7 @@ package final class ByteBudget: Sendable {
     }
   }
 
-  /// Calls what waits for memory.
+  /// Calls the work that waits for memory.
   private func wake() {
     guard bytes < bytesMax || holdsNoAnswer else { return }
     let waiting = state.withLock { state in
@@ -198,12 +200,13 @@ package final class ByteBudget: Sendable {
 
   // MARK: Unfinished messages
 
-  /// Drops the largest unfinished messages until less than the maximum is used.
+  /// Drops the largest unfinished messages until the use is within the maximum.
   ///
   /// - Parameters:
-  ///   - own: The account of the caller, which drops its message itself; nil for another caller.
+  ///   - own: The number of the caller's account, whose message the caller drops itself; nil for a
+  ///     caller without an unfinished message.
   ///   - needed: The memory that has to be free afterwards.
-  /// - Returns: Whether the message of the caller has to be dropped.
+  /// - Returns: Whether the caller has to drop its message.
   fileprivate func dropLargest(own: Int? = nil, needed: Int = 0) -> Bool {
     while bytes - heldByDropped.load(ordering: .relaxed) + needed > bytesMax {
       let largest = state.withLock { state -> (Account, Entry)? in
@@ -226,13 +229,13 @@ package final class ByteBudget: Sendable {
 
   // MARK: Responses
 
-  /// Returns the memory for a response that is about to be built.
+  /// Reserves memory for a response that is about to be built.
   ///
   /// - Parameters:
   ///   - account: The connection.
   ///   - bytes: The memory to reserve: 0 for the first attempt.
   ///   - length: The memory of the request, in bytes.
-  /// - Returns: The memory; nil where the request has to wait.
+  /// - Returns: The share of the response; nil if the request has to wait.
   fileprivate func begin(
     _ account: Account,
     reserving bytes: Int,
@@ -246,17 +249,18 @@ package final class ByteBudget: Sendable {
     }
     let isLong = Self.isLong(length)
     let copies = isLong ? min(Self.copiesPerRequest * length, bytesMax / 4) : 0
-    // What has reserved memory waits for nothing else, so that it begins at last.
+    // A response with reserved memory does not wait for `copies` too, so that it finally begins.
     let needed = isReserving ? 0 : copies
     if self.bytes + needed > limit { _ = dropLargest(needed: bytesMax - limit + needed) }
-    // What waits for messages that are being dropped does not wait in vain.
+    // If neither responses nor dropped messages will release memory, the request would wait
+    // forever.
     let isAlone = holdsNoAnswer && heldByDropped.load(ordering: .relaxed) <= 0
     guard keptBytes + needed <= limit || isAlone else {
       if isLong { setReserving(true, account.number) }
       return nil
     }
     if isReserving || isLong { setReserving(false, account.number) }
-    // Requests and results may leave less than the response reserves.
+    // Requests and kept results may leave less memory than the response wants to reserve.
     let reserved = min(bytes, max(bytesMax - self.bytes - copies, bytesMax / 8))
     addAnswers(reserved + copies)
     return AnswerShare(account, isReserved: isReserving, reserved: reserved, copies: copies)
@@ -268,29 +272,31 @@ package final class ByteBudget: Sendable {
     }
   }
 
-  /// Whether memory is left for a response that grows; drops unfinished messages for it.
+  /// Whether memory is left for a growing response; dropping unfinished messages may free memory.
   fileprivate var hasRoom: Bool {
     if bytes <= bytesMax { return true }
     _ = dropLargest()
     return keptBytes <= bytesMax
   }
 
-  /// The memory without a limited part of the messages that are being dropped.
+  /// The memory in use, minus a limited part of the messages that are being dropped.
   fileprivate var keptBytes: Int {
     bytes - min(heldByDropped.load(ordering: .relaxed), Self.droppingMax)
   }
 
   fileprivate func addDropped(_ bytes: Int) { heldByDropped.add(bytes, ordering: .relaxed) }
 
-  /// The memory that one connection may hold while others wait: the same for each.
+  /// The memory that one connection may use while other connections wait, equal for all
+  /// connections.
   package var share: Int { bytesMax / max(1, count) }
 
-  /// Whether a connection waits for memory.
+  /// Whether any connection waits for memory.
   package var hasWaiting: Bool { waitingCount.load(ordering: .relaxed) > 0 }
 }
 
 extension ByteBudget {
-  /// Memory that a service keeps for its clients; it counts until the last reference to this ends.
+  /// A counter for memory that a service keeps for its clients; the memory counts until the last
+  /// reference to the counter ends.
   package final class Kept: Sendable {
     private let budget: ByteBudget
     private let bytes = Atomic<Int>(0)
@@ -303,15 +309,15 @@ extension ByteBudget {
       set(0)
     }
 
-    /// Counts more.
+    /// Adds to the kept memory.
     ///
-    /// - Parameter bytes: The growth, in bytes; negative where memory is released.
+    /// - Parameter bytes: The growth, in bytes; negative if memory is released.
     package func add(_ bytes: Int) {
       self.bytes.add(bytes, ordering: .relaxed)
       budget.add(bytes)
     }
 
-    /// Counts so much, and not what was counted before.
+    /// Replaces the counted memory.
     ///
     /// - Parameter bytes: The memory, in bytes.
     package func set(_ bytes: Int) {
@@ -319,7 +325,7 @@ extension ByteBudget {
     }
   }
 
-  /// The memory that one connection holds.
+  /// The memory that one connection uses.
   package final class Account: Sendable {
     fileprivate let budget: ByteBudget
     fileprivate let number: Int
@@ -336,7 +342,7 @@ extension ByteBudget {
       close()
     }
 
-    /// Releases what the connection holds, because it has ended.
+    /// Releases the memory of the connection, because the connection has ended.
     package func close() {
       budget.close(number)
       _ = setUnfinished(0)
@@ -345,19 +351,19 @@ extension ByteBudget {
       budget.add(-left, isOfRequests: true)
     }
 
-    /// Sets what is called on any thread where the connection's unfinished message has to be
-    /// dropped; the last one counts.
+    /// Replaces the closure that is called on any thread when the connection has to drop its
+    /// unfinished message.
     package func whenDropped(_ dropped: @escaping @Sendable () -> Void) {
       budget.setDropped(number, dropped)
     }
 
-    /// The unfinished message, in bytes; 0 for one that is being dropped.
+    /// The memory of the unfinished message, in bytes; 0 for a message that is being dropped.
     package var unfinishedBytes: Int { unfinished.withLock { $0.bytes } }
 
-    /// Whether the unfinished message has to be dropped, which its decoder has not done.
+    /// Whether the decoder still has to drop the unfinished message.
     package var isDropping: Bool { unfinished.withLock { $0.dropped > 0 } }
 
-    /// The responses that the peer has not accepted, in bytes.
+    /// The memory of the responses that the peer has not accepted, in bytes.
     package var responseBytes: Int { responses.load(ordering: .relaxed) }
 
     /// The memory of the connection without the responses that are being built, in bytes.
@@ -368,7 +374,7 @@ extension ByteBudget {
     /// The memory that the next message may take, in bytes.
     package var messageBytesMax: Int { budget.messageBytesMax }
 
-    /// The memory that a message may take while nothing else takes any, in bytes.
+    /// The memory that a message may take if nothing else takes memory, in bytes.
     package var messageBytesAlone: Int { budget.messageBytesAlone }
 
     /// The announced maximum of the memory of all connections, in bytes.
@@ -386,13 +392,13 @@ extension ByteBudget {
       }
       let growth = bytes - former.bytes - former.dropped
       if former.dropped > 0 { budget.addDropped(-former.dropped) }
-      // This wakes accounts that wait, which must not find the message still being dropped.
+      // `add` wakes waiting accounts, so that `addDropped` must come first.
       budget.add(growth)
       guard growth > 0, budget.bytes > budget.bytesMax else { return false }
       return budget.dropLargest(own: number)
     }
 
-    /// Counts the unfinished message as one that is being dropped, until the decoder has done so.
+    /// Counts the unfinished message as being dropped, until the decoder has dropped it.
     fileprivate func markDropped() {
       unfinished.withLock { unfinished in
         budget.addDropped(unfinished.bytes)
@@ -411,24 +417,24 @@ extension ByteBudget {
       budget.addAnswers(bytes - responses.exchange(bytes, ordering: .relaxed))
     }
 
-    /// Returns the memory for a response that is about to be built; nil where the request has to
-    /// wait.
+    /// Reserves memory for a response that is about to be built.
     ///
     /// - Parameters:
     ///   - bytes: The memory to reserve; 0 for the first attempt.
     ///   - length: The memory of the request, in bytes.
-    /// - Returns: The memory.
+    /// - Returns: The share of the response; nil if the request has to wait.
     package func begin(reserving bytes: Int = 0, for length: Int = 0) -> AnswerShare? {
       budget.begin(self, reserving: bytes, for: length)
     }
 
-    /// Leaves half of the memory to responses that did not fit until one of this connection begins.
+    /// Leaves half of the memory to responses that did not fit, until this connection's response
+    /// begins.
     package func beginReserving() { budget.setReserving(true, number) }
 
     /// Ends `beginReserving`, because the request has ended.
     package func endReserving() { budget.setReserving(false, number) }
 
-    /// Calls work on any thread, once, when memory has become free.
+    /// Calls work once, on any thread, after memory has become free.
     package func wait(_ work: @escaping @Sendable () -> Void) { budget.wait(number, work) }
 
     /// Adds the memory of a response that is being built, or removes it with a negative number.
@@ -436,7 +442,7 @@ extension ByteBudget {
 
     /// Whether memory is left for a request that grows while it is parsed.
     ///
-    /// Drops unfinished messages for it, until its own is the largest one.
+    /// The getter drops larger unfinished messages of other connections to free memory.
     var hasRoomForRequest: Bool {
       guard budget.bytes > budget.bytesMax else { return true }
       return !budget.dropLargest(own: number) && budget.keptBytes <= budget.bytesMax

@@ -14,20 +14,19 @@ final class RequestGrowth: JSONMeter, Sendable {
     end()
   }
 
-  /// Counts more memory.
+  /// Adds growth to the memory that the account counts.
   ///
   /// - Parameter bytes: The growth, in bytes.
-  /// - Returns: Whether there is memory for more.
+  /// - Returns: Whether memory is left for more growth.
   func grew(by bytes: Int) -> Bool {
     self.bytes.add(bytes, ordering: .relaxed)
     account.addRequests(bytes)
     return account.hasRoomForRequest
   }
 
-  /// Counts the growth no longer.
+  /// Stops counting the growth, and counts the parsed request instead.
   ///
-  /// - Parameter bytes: The memory of the request that the message is, in bytes, which is counted
-  ///   instead; 0 for a message that failed.
+  /// - Parameter bytes: The memory of the parsed request, in bytes; 0 for a message that failed.
   func end(asRequestOf bytes: Int = 0) {
     account.addRequests(bytes - self.bytes.exchange(0, ordering: .relaxed))
   }

@@ -62,6 +62,12 @@ extension StoreError {
         "Another process kept the store locked for too long",
         hint: "Try again"
       )
+    case .error where message.contains("tables in a join"):
+      self.init(
+        .limitExceeded,
+        "SQLite joins fewer tables than the request needs: \(message)",
+        hint: "Use fewer to-ones in key paths, or fewer to-manys inside one another"
+      )
     case .full:
       self.init(.storeFull, "The disk or the store is full", hint: "Free disk space and save again")
     case .inputOutput
@@ -95,7 +101,7 @@ extension StoreError {
       self.init(
         .storeCorrupt,
         "The store's file is damaged: a new number is taken (\(message))",
-        hint: "See what `cordial doctor` finds, and restore a backup"
+        hint: .examineDamage
       )
     case .constraint where [.constraintNotNull, .constraintCheck].contains(error.extendedCode):
       // Cordial checks values before it binds them, and never stores a null count. Only a changed
@@ -103,7 +109,7 @@ extension StoreError {
       self.init(
         .storeCorrupt,
         "The store's file is damaged: a column or a trigger is not that of the model (\(message))",
-        hint: "See what `cordial doctor` finds, and restore a backup"
+        hint: .examineDamage
       )
     case .constraint where error.extendedCode == .constraintDatatype:
       // Values are checked before they are bound; only a sum that SQLite computes can exceed an
@@ -152,7 +158,7 @@ extension StoreError {
       self.init(
         .storeCorrupt,
         "The store's file is damaged: a result has object \(error.number) twice",
-        hint: "See what `cordial doctor` finds, and restore a backup"
+        hint: .examineDamage
       )
     case let error as ModelError: self.init(.modelInvalid, "A model is invalid: \(error.message)")
     default: self.init(.internalError, "\(error)")

@@ -18,6 +18,8 @@ package enum StoreHint: Sendable, Hashable {
   case registerFollowerAgain
   /// Read the objects again, because the position is not in the log.
   case readAgain
+  /// Examine the damaged store, and restore a backup.
+  case examineDamage
 }
 
 extension StoreHint: ExpressibleByStringInterpolation {

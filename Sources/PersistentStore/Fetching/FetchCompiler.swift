@@ -72,7 +72,7 @@ struct FetchCompiler {
 
   /// The maximum number of nested to-manys in a predicate.
   private static let scopesMax = 8
-  /// The number of joined tables at which a scope refuses further joins; SQLite joins at most 64
+  /// The maximum number of tables that the key paths of a scope join; SQLite joins at most 64
   /// tables.
   private static let joinsMax = 60
 
@@ -148,8 +148,9 @@ struct FetchCompiler {
     from column: String,
     in scope: Int
   ) throws(StoreError) -> String {
-    guard scopes[scope].joins.count < Self.joinsMax else {
-      throw Self.tooMany("joins", Self.joinsMax, "to-ones in its key paths")
+    let isJoined = scopes[scope].joins.contains(path)
+    guard isJoined || scopes[scope].joins.count + tables.count <= Self.joinsMax else {
+      throw Self.tooMany("joins", Self.joinsMax, "tables of to-ones in its key paths")
     }
     return scopes[scope].joins.alias(for: path, tables: tables, from: column)
   }

@@ -51,6 +51,9 @@ struct SQLJoins {
     self.prefix = prefix
   }
 
+  /// Returns whether the tables at the end of a path of to-ones are joined.
+  func contains(_ path: [String]) -> Bool { aliases[path] != nil }
+
   /// Returns the alias of the tables at the end of a path of to-ones, which are joined at the first
   /// call.
   ///
