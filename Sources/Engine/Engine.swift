@@ -61,11 +61,12 @@ package final class Engine: Sendable {
   ///   - earlier: Reads the earlier versions of the model, oldest first.
   ///   - mode: Whether the store is writable, read-only or in memory.
   ///   - allowsModelMismatch: Whether the engine serves a store that does not match the model.
-  ///   - extensions: The program's extensions of the store.
+  ///   - extensions: The program's extensions of the store; the engine adds the check of models.
   ///   - indexDelegate: The program's delegate for the search index, which then has a file of its
   ///     own; nil if the model alone decides.
   ///   - followers: Returns the program's own followers of the log of the opened store. The service
-  ///     wakes and stops them, and retains the history that they need.
+  ///     wakes and stops them, and retains the history that they need. If it throws, it has stopped
+  ///     the followers that it made.
   ///   - purpose: The purpose for which the program opens the store.
   ///   - limits: The limits of the service.
   ///   - budget: The message memory, shared with other services; nil for a new budget.
@@ -80,7 +81,7 @@ package final class Engine: Sendable {
     earlier: () throws -> [Model] = { [] },
     mode: StoreContainer.Mode,
     allowsModelMismatch: Bool = false,
-    extensions: StoreExtensions = .standard,
+    extensions: StoreExtensions = StoreExtensions(),
     indexDelegate: IndexDelegate? = nil,
     followers: (PersistentStore) throws -> [any LogFollower] = { _ in [] },
     purpose: Purpose = .service,
@@ -96,6 +97,8 @@ package final class Engine: Sendable {
     } catch {
       throw StoreError(.cannotOpen, error.message, hint: error.hint.map { .text($0) })
     }
+    var extensions = extensions
+    extensions.modelProblems = StoreExtensions.standard.modelProblems
     let store = try PersistentStore(
       container: container,
       model: model,
@@ -131,21 +134,15 @@ package final class Engine: Sendable {
       },
       makeSource: { try StoreDocuments(store, rules) }
     )
-    let own: [any LogFollower]
+    var own: [any LogFollower] = []
+    let usedLoop = loop ?? TransportLoop()
     do {
       own = try followers(store)
-    } catch {
-      store.close()
-      indexFolder?.remove()
-      throw StoreError(any: error)
-    }
-    let loop = loop ?? TransportLoop()
-    do {
       service = try Service(
         store: store,
         index: index,
         indexRules: rules,
-        loop: TransportServiceLoop(loop: loop),
+        loop: TransportServiceLoop(loop: usedLoop),
         limits: limits,
         budget: budget,
         facts: .init(
@@ -158,6 +155,8 @@ package final class Engine: Sendable {
         log: log
       )
     } catch {
+      for follower in own { follower.stop() }
+      if loop == nil { usedLoop.shutdownUnused() }
       store.close()
       indexFolder?.remove()
       throw StoreError(any: error)
@@ -166,7 +165,7 @@ package final class Engine: Sendable {
     self.store = store
     self.index = index
     self.limits = limits
-    self.loop = loop
+    self.loop = usedLoop
     let service = service
     // A process that only reads also follows the commits of other processes.
     watcher =

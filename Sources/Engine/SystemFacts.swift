@@ -23,7 +23,7 @@ extension StoreExtensions {
 /// The facts of the system that the engine passes to the modules below it.
 package enum SystemFacts {
   /// Returns the milliseconds since 1970.
-  @Sendable package static func milliseconds() -> Int64 {
+  @Sendable static func milliseconds() -> Int64 {
     var now = timespec()
     unsafe clock_gettime(CLOCK_REALTIME, &now)
     return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000

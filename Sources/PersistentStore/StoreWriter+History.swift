@@ -111,11 +111,11 @@ extension StoreWriter {
 
   /// Reclaims unused disk space.
   ///
-  /// If a reader needs the log, the store's file shrinks only after that reader has ended.
+  /// If a reader still needs the write-ahead log, the store's file shrinks only after that reader
+  /// has ended.
   ///
-  /// - Parameter work: The interruption, which can stop the compaction until the new pages are
-  ///   written.
-  /// - Throws: `storeFull` when the disk has less free space than the store takes; `storeBusy`;
+  /// - Parameter work: The work, which can be stopped only before the new pages are written.
+  /// - Throws: `storeFull` when the free disk space is smaller than the store; `storeBusy`;
   ///   `Interrupted`.
   func compact(_ work: LongWork) throws {
     try opened.check()

@@ -6,8 +6,12 @@ package enum ChangeKind: Int64, Sendable {
   case insert = 0
   case update = 1
   case delete = 2
-  /// A link row was inserted; `other` is the target, `before` the relationship.
+  /// A link row was inserted.
+  ///
+  /// The column `other` has the target's number, and the column `before` has the relationship's
+  /// name.
   case link = 3
+  /// A link row was removed; the columns are those of `link`.
   case unlink = 4
 }
 

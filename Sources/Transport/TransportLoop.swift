@@ -73,6 +73,13 @@ package final class TransportLoop: Sendable {
     try await group.shutdownGracefully()
   }
 
+  /// Ends the thread of a loop that no channel has used, and waits for its end.
+  package func shutdownUnused() {
+    hasEnded.withLock { $0 = true }
+    // The only error is that the loop has ended already.
+    _ = Result { try group.syncShutdownGracefully() }
+  }
+
   /// Passes work to the event loop, unless the loop has ended and can no longer accept work.
   @discardableResult
   private func unlessEnded(_ pass: () -> Void) -> Bool {

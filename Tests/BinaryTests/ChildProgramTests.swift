@@ -14,21 +14,25 @@ import Testing
     }
     let store = try fixture.store(model: try model(1, ""))
     let second = try model(2, #",{"name":"u","type":"int64","optional":true}"#)
-    let program = try fixture.write(
+    let program = fixture.path("program")
+    let text = try fixture.write(
       """
       #!/bin/sh
       grep Sig /proc/self/status >"\(fixture.path("signals"))"
       ls /proc/self/fd >"\(fixture.path("descriptors"))"
       exec cat
       """,
-      to: "program"
+      to: "program.txt"
     )
-    unsafe chmod(program, 0o700)
-    // Descriptors that the command inherits without a note that they close with a new program.
+    // A program that another test starts meanwhile may inherit the descriptor with which this
+    // process writes a file, and the system runs no file that is open for writing. Therefore `cp`
+    // makes the program. The shell also opens descriptors that the command inherits.
     let child = try Child(
       [
-        "-c", "exec 7</dev/null 9</dev/null; exec \"$0\" \"$@\"", Child.binary, "model", "migrate",
-        store, "--model", second, "--with", program,
+        "-c",
+        "cp '\(text)' '\(program)'; chmod 700 '\(program)'; exec 7</dev/null 9</dev/null; "
+          + "exec \"$0\" \"$@\"",
+        Child.binary, "model", "migrate", store, "--model", second, "--with", program,
       ],
       program: "sh",
       input: .nothing

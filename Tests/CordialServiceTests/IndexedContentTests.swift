@@ -194,8 +194,9 @@ private enum Office {
   func `the index follows and remembers whatever happens`(seed: UInt64) async throws {
     let failure: String? = try await onOwnThread {
       let host = try ServiceHost(model: Office.model)
-      defer { do { try host.close() } catch {} }
-      return try run(host, SplitMix64(seed: seed))
+      let failure = try run(host, SplitMix64(seed: seed))
+      try host.close()
+      return failure
     }
     if let failure { Issue.record("\(failure)\n\(Seeds.repeating(seed))") }
   }

@@ -418,8 +418,9 @@ private enum SearchedTasks {
   func `has what a search finds, whatever happens`(seed: UInt64) async throws {
     let failure: String? = try await onOwnThread {
       let host = try ServiceHost(model: SearchedTasks.model)
-      defer { do { try host.close() } catch {} }
-      return try run(host, SplitMix64(seed: seed))
+      let failure = try run(host, SplitMix64(seed: seed))
+      try host.close()
+      return failure
     }
     if let failure { Issue.record("\(failure)\n\(Seeds.repeating(seed))") }
   }
@@ -510,6 +511,8 @@ private enum SearchedTasks {
         }
       }
     }
+    // The service stops when all clients have read what it sent.
+    for (client, isReading) in zip(clients, reading) where !isReading { client.peer.resumeReading() }
     return nil
   }
 }

@@ -22,7 +22,7 @@ import Testing
   ]
 
   // Evidence: P-082f, P-082c
-  @Test(arguments: Seeds.first(40))
+  @Test(arguments: Seeds.first(16))
   func `have the rows of a fetch after every commit`(seed: UInt64) async throws {
     try await onOwnThread {
       var options = ServiceHost.Options()
@@ -119,6 +119,46 @@ import Testing
       #expect(explanation.first?["reads"]?.string == (term == nil ? "sort" : nil))
     }
   }
+
+  // Evidence: P-082i
+  @Test(arguments: [
+    (#""sort":["group.title"],"select":{"t":"title"}"#, "sort"),
+    (#""sort":["title"],"select":{"g":"group.title"}"#, "select"),
+    (#""sort":["group.title"],"select":{"g":"group.title"}"#, "sort"),
+    (#""sort":["group.id"],"select":{"g":"group.title"}"#, "select"),
+  ])
+  func `are explained by the part that reads a related object`(
+    parts: String,
+    reads: String
+  ) async throws {
+    try await withHost(model: Self.owners) { host in
+      let peer = HostPeer(host)
+      _ = try peer.call(
+        "save",
+        #"""
+        {"insert":[{"id":"Group/t1","values":{"title":"g","id":1}},
+         {"id":"Group/t2","values":{"title":"h","id":2}},
+         {"entity":"Task","values":{"title":"a","group":"Group/t1"}},
+         {"entity":"Task","values":{"title":"b","group":"Group/t2"}}]}
+        """#
+      )
+      let fetch = #"{"entity":"Task",\#(parts)}"#
+      _ = try peer.call("observe", #"{"fetch":\#(fetch),"explain":true}"#)
+      _ = try peer.call("save", #"{"update":[{"id":"Group/p1","values":{"title":"z"}}]}"#)
+      let update = try #require(peer.changes.last?["updates"]?.array?.first)
+      let explanation = try #require(update["explanation"]?.array)
+      #expect(explanation.map { $0["reads"]?.string } == [reads])
+      #expect(explanation.map { $0["path"]?.string } == ["group.title"])
+    }
+  }
+
+  private static let owners = """
+    {"name":"M","version":"1","entities":[
+     {"name":"Group","attributes":[{"name":"title","type":"string"},{"name":"id","type":"int64"}],
+      "relationships":[{"name":"tasks","destination":"Task","toMany":true,"inverse":"group"}]},
+     {"name":"Task","attributes":[{"name":"title","type":"string"}],
+      "relationships":[{"name":"group","destination":"Group","optional":true,"inverse":"tasks"}]}]}
+    """
 
   private static func window(_ random: inout SplitMix64) -> JSONValue {
     var fetch: [JSONMember] = [

@@ -2,6 +2,7 @@ import Cordial
 import CordialValues
 import Dispatch
 import Engine
+import Foundation
 import JSON
 import Logging
 import ObjectModel
@@ -113,18 +114,23 @@ private final class ChangeCounter: LogFollower {
     #expect(counter.isStopped)
   }
 
-  @Test func `that cannot start keeps the engine from starting`() throws {
-    struct Refusal: Error {}
-    let folder = try TestFolder()
-    #expect(throws: StoreError.self) {
+  @Test func `that cannot be made keeps the engine from starting, and leaves nothing`() throws {
+    struct Refusal: Error, CustomStringConvertible {
+      let description = "the follower refuses"
+    }
+    let container = try StoreContainer.inMemory()
+    let error = #expect(throws: StoreError.self) {
       try Engine(
-        container: StoreContainer(path: folder.path + "/store"),
+        container: container,
         model: try ModelDocument.parse(Array(TestModels.todo.utf8).span),
-        mode: .readWrite,
+        mode: .inMemory,
         followers: { _ in throw Refusal() },
         version: "0",
         log: Logger(label: "follower") { _ in SwiftLogNoOpLogHandler() }
       )
     }
+    #expect(error?.message == "the follower refuses")
+    // The end of a store in memory removes its folder.
+    #expect(!FileManager.default.fileExists(atPath: container.path))
   }
 }

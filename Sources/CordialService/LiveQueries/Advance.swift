@@ -44,7 +44,7 @@ struct Advance {
     /// The rows of the changed objects; rows that were not read are missing.
     fileprivate(set) var rows: [ObjectKey: ChangedRow] = [:]
 
-    /// Creates an observation that has been brought to the snapshot already.
+    /// Wraps an observation whose result is already the result at the snapshot.
     init(_ observation: Observation) {
       self.observation = observation
     }

@@ -269,7 +269,7 @@ struct UpdateExplanation {
         change.key,
         [
           JSONMember(.path, .string(path)),
-          JSONMember(.reads, .string(part(of: change, deciding))),
+          JSONMember(.reads, .string(part(of: change, property, deciding))),
         ]
       )
     ]
@@ -291,10 +291,16 @@ struct UpdateExplanation {
     return property
   }
 
-  private func part(of change: ObjectChange, _ deciding: FetchTerm?) -> String {
+  /// Returns the part of the fetch that reads a property of another object, or its existence.
+  private func part(
+    of change: ObjectChange,
+    _ property: String?,
+    _ deciding: FetchTerm?
+  ) -> String {
     if observation.inclusion.entities.contains(change.key.entity) { return "include" }
     if deciding != nil { return "predicate" }
-    return observation.query.sortsByRelated ? "sort" : "select"
+    let sorts = observation.query.sortsByRelated(property, of: change.key.entity)
+    return sorts ? "sort" : "select"
   }
 
   private func element(_ key: ObjectKey, _ members: [JSONMember]) throws -> JSONValue {

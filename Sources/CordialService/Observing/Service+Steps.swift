@@ -1,14 +1,8 @@
-import CordialProtocol
 import CordialValues
-import DequeModule
-import Interruptions
-import JSON
 import JSONRPC
 import Logging
 import PersistentHistory
 import PersistentStore
-import ProtocolSchemas
-import Spotlight
 
 /// The steps that bring the subscriptions from a position to a snapshot.
 extension Service {
@@ -36,6 +30,7 @@ extension Service {
     }
   }
 
+  /// Returns a step of some connections from a position to the next snapshot.
   func step(from position: LogPosition, _ behind: [BehindClient]) -> SubscriptionStep {
     SubscriptionStep(
       from: position,
@@ -62,6 +57,7 @@ extension Service {
     }
   }
 
+  /// Applies the outcome of a step that a worker has performed.
   func stepped(
     _ outcome: Result<SubscriptionStep.Outcome?, RPCError>,
     _ step: SubscriptionStep

@@ -1,9 +1,4 @@
-import CordialValues
-import JSON
 import ObjectModel
-import PersistentHistory
-import SQLite
-import StoreLayout
 
 /// The kind of one side of a comparison, which determines how a constant on the other side is
 /// decoded.

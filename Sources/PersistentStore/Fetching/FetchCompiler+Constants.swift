@@ -1,8 +1,6 @@
 import CordialValues
 import JSON
 import ObjectModel
-import PersistentHistory
-import SQLite
 import StoreLayout
 
 /// The constants of a predicate.

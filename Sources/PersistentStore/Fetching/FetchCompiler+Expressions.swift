@@ -1,7 +1,6 @@
 import CordialValues
 import JSON
 import ObjectModel
-import PersistentHistory
 import SQLite
 import StoreLayout
 

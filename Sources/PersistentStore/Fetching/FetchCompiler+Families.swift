@@ -21,7 +21,7 @@ extension FetchCompiler {
 
   /// Returns SQL for a column of an alias, which names one table or all tables of a family.
   func column(_ alias: String, _ name: String) -> String {
-    if let computed = computed(alias, name) { return computed }
+    if let computed = computed(of: alias, named: name) { return computed }
     guard let tables = scopes.lazy.compactMap({ $0.joins.families[alias] }).first else {
       return "\(alias).\(quote(name))"
     }
@@ -31,7 +31,7 @@ extension FetchCompiler {
   /// Returns the number of entries that a column, or the call for a computed attribute, needs on
   /// the stack of SQLite's parser.
   func depth(of end: Resolved) -> Int {
-    computed(end.alias, end.property.name) == nil ? 10 : 40
+    computed(of: end.alias, named: end.property.name) == nil ? 10 : 40
   }
 
   /// Returns the members of a to-many to a family; the query of each table contains the condition.

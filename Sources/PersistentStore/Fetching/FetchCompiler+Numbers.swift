@@ -1,9 +1,6 @@
 import CordialValues
 import JSON
 import ObjectModel
-import PersistentHistory
-import SQLite
-import StoreLayout
 
 /// Arithmetic over numbers and dates.
 extension FetchCompiler {

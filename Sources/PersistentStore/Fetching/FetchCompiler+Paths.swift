@@ -1,7 +1,5 @@
-import CordialValues
 import JSON
 import ObjectModel
-import PersistentHistory
 
 /// Key paths over to-ones.
 extension FetchCompiler {
@@ -91,7 +89,7 @@ extension FetchCompiler {
       }
       alias = try join(
         Array(path[..<step.end]),
-        tables(of: model.entity(relationship.destination)),
+        tables: tables(of: model.entity(relationship.destination)),
         from: column(alias, name),
         in: scope
       )
@@ -124,7 +122,7 @@ extension FetchCompiler {
     }
     let owner = model.entity(computed.owner)
     let call = ComputedAttributes.call(computed, of: owner) { column(alias, $0) }
-    addComputed("(\(call))", alias, name)
+    addComputed("(\(call))", of: alias, named: name)
     return owner.attributes.map(\.name)
   }
 }

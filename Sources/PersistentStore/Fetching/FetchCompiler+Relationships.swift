@@ -1,6 +1,5 @@
 import CordialValues
 import ObjectModel
-import PersistentHistory
 import SQLite
 import StoreLayout
 

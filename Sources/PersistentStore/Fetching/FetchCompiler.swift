@@ -1,9 +1,6 @@
-import CordialValues
 import JSON
 import ObjectModel
-import PersistentHistory
 import SQLite
-import StoreLayout
 
 /// A compiler that turns the parts of a fetch request into SQL with bound values.
 ///
@@ -144,7 +141,7 @@ struct FetchCompiler {
   /// - Throws: `limitExceeded`.
   mutating func join(
     _ path: [String],
-    _ tables: [String],
+    tables: [String],
     from column: String,
     in scope: Int
   ) throws(StoreError) -> String {
@@ -158,10 +155,12 @@ struct FetchCompiler {
   // MARK: Computed attributes
 
   /// Registers SQL that computes an attribute of an alias.
-  mutating func addComputed(_ sql: String, _ alias: String, _ name: String) {
+  mutating func addComputed(_ sql: String, of alias: String, named name: String) {
     computedColumns["\(alias).\(name)"] = sql
   }
 
   /// Returns the registered SQL that computes an attribute of an alias; nil for a stored column.
-  func computed(_ alias: String, _ name: String) -> String? { computedColumns["\(alias).\(name)"] }
+  func computed(of alias: String, named name: String) -> String? {
+    computedColumns["\(alias).\(name)"]
+  }
 }

@@ -13,7 +13,7 @@ struct FetchContext: Sendable {
   var isStrict = false
 
   /// Returns the context for checking a request without a store.
-  static func examining(_ model: Model) -> FetchContext {
+  static func withoutStore(_ model: Model) -> FetchContext {
     FetchContext(model: model, mayDangle: false, functions: model.functions)
   }
 }

@@ -30,9 +30,9 @@ extension StoreSnapshot {
     of model: Model
   ) throws(StoreError) {
     if isValues {
-      _ = try ValuesPlan.compile(request, in: .examining(model))
+      _ = try ValuesPlan.compile(request, in: .withoutStore(model))
     } else {
-      _ = try FetchPlan.compile(request, in: .examining(model))
+      _ = try FetchPlan.compile(request, in: .withoutStore(model))
     }
   }
 

@@ -26,7 +26,7 @@ extension FetchRequest {
       var request = FetchRequest(entity: entity, arguments: arguments, subentities: subentities)
       change(&request)
       do throws(StoreError) {
-        _ = try ConditionStage(request, in: .examining(model)).ordered()
+        _ = try ConditionStage(request, in: .withoutStore(model)).ordered()
           .selected(isGrouped: isGrouped && request.select != nil)
       } catch {
         faults.append(FetchFault(part: part, error: error))
@@ -61,7 +61,7 @@ extension FetchRequest {
     var faults: [FetchFault] = []
     for comparison in parsed.comparisons {
       do throws(StoreError) {
-        var compiler = try FetchCompiler(self, in: .examining(model))
+        var compiler = try FetchCompiler(self, in: .withoutStore(model))
         _ = try compiler.compile(comparison)
       } catch  where !faults.contains(where: { $0.error.message == error.message }) {
         faults.append(FetchFault(part: "predicate", error: error))

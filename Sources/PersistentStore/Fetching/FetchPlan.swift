@@ -47,8 +47,9 @@ package final class FetchPlan: Sendable {
   package let related: [Int: Set<String>]
   /// The properties of other objects that key paths read, with the paths to these objects.
   package let relatedReads: RelatedReads
-  /// Whether the order depends on properties of other objects that the condition does not read.
-  package let ordersByRelated: Bool
+  /// The properties of other objects that the order reads, by the numbers of the entities that have
+  /// objects.
+  package let orderRelated: [Int: Set<String>]
   /// Whether functions of the program compute a value of the rows or of the order, or decide which
   /// objects match.
   package let callsProgram: Bool
@@ -134,7 +135,7 @@ package final class FetchPlan: Sendable {
     relatedReads = reads.related.mapEntities {
       model.entity($0).familyPosition.concreteEntities
     }
-    ordersByRelated = reads.ordersByRelated(in: model)
+    orderRelated = reads.related(for: [.order], in: model)
     self.callsProgram = callsProgram
   }
 }

@@ -1,4 +1,4 @@
-package import ObjectModel
+import ObjectModel
 
 /// The properties that a fetch reads, by which a live query decides whether a change can alter its
 /// result.
@@ -14,16 +14,16 @@ package struct FetchReads: Sendable {
   }
 
   /// The part that is being compiled.
-  private(set) var part = Part.condition
+  private var part = Part.condition
 
   /// The entity's own properties that decide which objects match.
-  package private(set) var condition: Set<String> = []
+  private(set) var condition: Set<String> = []
   /// The entity's own properties that determine the order.
   package private(set) var order: Set<String> = []
   /// The entity's own properties that selected values read, each with the names of these values.
   package private(set) var valueNames: [String: Set<String>] = [:]
   /// The properties of other objects, with the paths to these objects.
-  package private(set) var related = RelatedReads()
+  private(set) var related = RelatedReads()
   /// The names of the selected values that read a property of another object.
   package private(set) var relatedNames: Set<String> = []
   /// Whether the result depends on the time or on random numbers, which change without a commit.
@@ -95,10 +95,5 @@ package struct FetchReads: Sendable {
       }
     }
     return kinds
-  }
-
-  /// Returns whether the order reads a property of another object that the condition does not read.
-  func ordersByRelated(in model: Model) -> Bool {
-    related(for: [.condition, .order], in: model) != related(for: [.condition], in: model)
   }
 }

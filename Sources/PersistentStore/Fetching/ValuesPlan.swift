@@ -1,7 +1,5 @@
 import CordialValues
-import JSON
 package import ObjectModel
-import PersistentHistory
 import StoreLayout
 
 /// A compiled fetch of rows of values: its SQL, and the form of each column.
@@ -46,7 +44,10 @@ extension ValuesPlan {
     in context: FetchContext,
     store: String = ""
   ) throws(StoreError) -> ValuesPlan {
-    guard let select = request.select, !select.isEmpty else {
+    guard context.model.entity(named: request.entity) != nil else {
+      throw .unknownEntity(request.entity, in: context.model)
+    }
+    guard request.select?.isEmpty == false else {
       throw StoreError(.invalidRequest, "Rows of values need a select that names them")
     }
     let isGrouped = request.isGrouped

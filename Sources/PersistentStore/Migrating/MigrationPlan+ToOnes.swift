@@ -1,5 +1,4 @@
 import ObjectModel
-import PersistentHistory
 import SQLite
 import StoreLayout
 

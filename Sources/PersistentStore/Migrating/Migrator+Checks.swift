@@ -1,10 +1,7 @@
 import CordialValues
-import FoundationEssentials
 import JSON
 import ObjectModel
-import PersistentHistory
 import SQLite
-import StoreLayout
 
 /// The checks of the data before a migration.
 extension Migrator {
@@ -20,6 +17,7 @@ extension Migrator {
     try check(plan.problems.isEmpty ? plan.checks : [], plan, problems, nearest, db)
   }
 
+  /// Runs checks, and fails with all problems that they and the caller have found.
   static func check(
     _ checks: [MigrationPlan.Check],
     _ plan: MigrationPlan,

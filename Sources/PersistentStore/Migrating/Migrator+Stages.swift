@@ -1,10 +1,5 @@
-import CordialValues
-import FoundationEssentials
 import JSON
 package import ObjectModel
-import PersistentHistory
-import SQLite
-import StoreLayout
 
 /// The stages of a migration along a chain of versions.
 extension Migrator {
@@ -58,6 +53,7 @@ extension Migrator {
     return stages
   }
 
+  /// Returns the stage between two versions.
   static func stage(
     from current: Model,
     to next: Model,

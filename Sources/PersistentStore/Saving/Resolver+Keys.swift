@@ -2,7 +2,10 @@ import CordialValues
 import JSON
 import ObjectModel
 
-/// The keys of inserts: a new number, or the number of the object that the insert meets.
+/// The assignment of keys to inserts.
+///
+/// An insert meets an object that has its identity or its unique values: a stored object, or the
+/// object of an earlier insert. The insert gets the key of that object, and otherwise a new key.
 extension Resolver {
   /// An insert whose entity is known, but whose key is not assigned yet.
   private struct Draft {

@@ -222,8 +222,12 @@ package protocol LiveQuery: Sendable {
   /// The entities of the objects outside a window that may explain a shift of its rows; nil without
   /// a window.
   var windowEntities: [Int]? { get }
-  /// Whether the values of related objects decide the order.
-  var sortsByRelated: Bool { get }
+  /// Returns whether the order reads a property of related objects.
+  ///
+  /// - Parameters:
+  ///   - property: The name of the property; nil for the existence of an object.
+  ///   - entity: The entity number of the related objects.
+  func sortsByRelated(_ property: String?, of entity: Int) -> Bool
 
   /// Returns whether the difference concerns a changed object of the result.
   func isExplained(
@@ -316,7 +320,7 @@ extension LiveQuery {
   package var explainedFetch: FetchRequest? { nil }
   package var explainedCondition: RowCondition? { nil }
   package var windowEntities: [Int]? { nil }
-  package var sortsByRelated: Bool { false }
+  package func sortsByRelated(_ property: String?, of entity: Int) -> Bool { false }
 
   package func isExplained(
     by change: ObjectChange,

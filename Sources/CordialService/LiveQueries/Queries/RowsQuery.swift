@@ -380,7 +380,11 @@ struct RowsQuery: LiveQuery {
   /// every inserted and deleted object.
   var explainedCondition: RowCondition? { plan.isWindow ? plan.condition : nil }
   var windowEntities: [Int]? { plan.isWindow ? plan.resultEntities : nil }
-  var sortsByRelated: Bool { plan.ordersByRelated }
+
+  func sortsByRelated(_ property: String?, of entity: Int) -> Bool {
+    guard let read = plan.orderRelated[entity] else { return false }
+    return property.map { read.contains($0) || read.contains(ChangeSet.everyProperty) } ?? true
+  }
 
   func isExplained(
     by change: ObjectChange,

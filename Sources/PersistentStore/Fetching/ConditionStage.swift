@@ -1,6 +1,3 @@
-import CordialValues
-import ObjectModel
-
 /// A fetch whose condition is compiled: the first of three stages.
 ///
 /// The stages are types, so that the type system enforces their order. Key paths add joins. The
