@@ -164,7 +164,7 @@ struct `The Todo program` {
 
 /// The program on a terminal.
 private final class TodoProgram {
-  static let path = FileManager.default.currentDirectoryPath + "/.build-outside/debug/todo"
+  static let path = FileManager.default.currentDirectoryPath + "/.build/debug/todo"
   static var isBuilt: Bool { FileManager.default.isExecutableFile(atPath: path) }
 
   private let child: Child

@@ -512,7 +512,9 @@ private enum SearchedTasks {
       }
     }
     // The service stops when all clients have read what it sent.
-    for (client, isReading) in zip(clients, reading) where !isReading { client.peer.resumeReading() }
+    for (client, isReading) in zip(clients, reading) where !isReading {
+      client.peer.resumeReading()
+    }
     return nil
   }
 }

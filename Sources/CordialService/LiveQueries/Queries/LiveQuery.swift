@@ -227,6 +227,7 @@ package protocol LiveQuery: Sendable {
   /// - Parameters:
   ///   - property: The name of the property; nil for the existence of an object.
   ///   - entity: The entity number of the related objects.
+  /// - Returns: Whether the order reads the property.
   func sortsByRelated(_ property: String?, of entity: Int) -> Bool
 
   /// Returns whether the difference concerns a changed object of the result.
