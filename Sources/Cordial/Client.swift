@@ -17,7 +17,7 @@ public final class Client: Sendable {
     case connected
     /// The connection has ended; the client reconnects after a pause.
     case disconnected
-    /// The program has closed the client, or the container in the same process.
+    /// The program has closed the client, or the container of a service in the same process.
     case closed
   }
 
@@ -27,8 +27,8 @@ public final class Client: Sendable {
   ///
   /// - Parameters:
   ///   - connect: Connects a `ClientConnection` to the service; called for each attempt.
-  ///   - pause: Waits between two attempts; returns false if the service has ended for good, and
-  ///     the client then closes.
+  ///   - pause: Waits between two attempts, and returns whether the client connects again; false
+  ///     closes the client.
   ///   - logger: The logger for the beginnings and ends of connections; nil for none.
   /// - Throws: The error of the first attempt.
   package init(
@@ -65,8 +65,8 @@ public final class Client: Sendable {
   /// Observes a request until the client is closed.
   ///
   /// - Parameters:
-  ///   - call: The params of `observe`, in which `since` is the position of the caller's last
-  ///     result; nil if the caller has none.
+  ///   - call: The params of `observe`. Their `since` is the position of the caller's last result,
+  ///     or nil if the caller has no result.
   ///   - handler: Called with every event, in order, on any thread; the handler must not wait.
   package func observe(
     _ call: ObserveCall,

@@ -26,7 +26,8 @@ struct ChildProgram {
       let reason = unsafe String(cString: strerror(errno))
       throw InputError(message: "The files of \(path) cannot be opened: \(reason)")
     }
-    // If this process inherited an ignored SIGCHLD, the system would report no exit code.
+    // The default action lets the system report the exit code; this process may inherit an ignored
+    // SIGCHLD.
     signal(SIGCHLD, SIG_DFL)
     let (child, code) = ProgramStart.start(path, [], input: source, output: target)
     guard code == 0 else {
@@ -34,8 +35,8 @@ struct ChildProgram {
         message: "\(path) cannot be run: \(unsafe String(cString: strerror(code)))"
       )
     }
-    // The input has all objects of the store, so it is deleted as soon as the program has opened
-    // it.
+    // The program has the input open. The file has all objects of the store, so its name is deleted
+    // at once.
     unsafe unlink(input)
     var status: Int32 = 0
     var ended = unsafe waitpid(child, &status, 0)

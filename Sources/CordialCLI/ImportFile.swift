@@ -72,7 +72,7 @@ final class TemporaryInput {
 
   private static let bufferBytesMax = 1 << 18
 
-  /// Creates a file below `TMPDIR` or `/tmp` that no other process can open.
+  /// Creates a file that no other process can open, below `TMPDIR` or `/tmp`.
   ///
   /// - Throws: `InputError` if the file cannot be created.
   init() throws {

@@ -65,7 +65,7 @@ struct InteractiveSearch {
   ) async throws {
     var box = SearchBox(query: call.query)
     var reader = KeyReader()
-    /// The number of the newest search, and the request ID of a search without an answer.
+    /// The newest search's number; `running` is the request ID of a search without an answer.
     var search = 0
     var running: Int64?
     func find() {
@@ -144,7 +144,8 @@ private struct Keyboard: Sendable {
     self.former = former
   }
 
-  /// Delivers keys at once: passes their bytes to a body, and no bytes at the end of the input.
+  /// Delivers keys at once: passes their bytes to a body, and an empty array at the end of the
+  /// input.
   ///
   /// The body runs on a thread that ends with the program.
   func begin(_ body: @escaping @Sendable ([UInt8]) -> Void) {

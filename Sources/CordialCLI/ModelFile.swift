@@ -6,7 +6,7 @@ import XcodeModel
 
 /// The model files of Cordial and of Xcode.
 enum ModelFile {
-  /// Reads a model, and reports on standard error which parts of an Xcode model have no equivalent.
+  /// Reads a model, and prints the parts of an Xcode model without an equivalent to standard error.
   ///
   /// - Parameters:
   ///   - path: A model file, an Xcode model, or a folder of model files. From a folder, the
@@ -51,7 +51,7 @@ enum ModelFile {
 
   /// Returns whether a version has a configuration.
   ///
-  /// A version without the configuration has no store of that configuration.
+  /// The store of a configuration never had a version without the configuration.
   private static func has(_ configuration: String?, _ document: JSONValue) -> Bool {
     configuration.map { document["configurations"]?[$0] != nil } ?? true
   }
@@ -75,7 +75,7 @@ enum ModelFile {
     }
   }
 
-  /// Converts an Xcode model, and reports on standard error which parts have no equivalent.
+  /// Converts an Xcode model, and prints its parts without an equivalent to standard error.
   static func convert(_ path: String) throws -> JSONValue {
     do throws(XcodeModel.Failure) {
       let found = try XcodeModel(path: path)

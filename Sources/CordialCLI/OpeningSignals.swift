@@ -8,8 +8,8 @@ import UnixSignals
 /// - `opening` to `ended` at a signal. The program ends at once; SQLite rolls a migration back when
 ///   the store is opened next.
 /// - `opening` to `open` when the store is open.
-/// - `open` to `stopping` at a signal: the service stops as soon as it serves.
-/// - `open` to `serving` when the service traps the signals.
+/// - `open` to `stopping` at a signal: the program ends and serves no client.
+/// - `open` to `serving` when the service takes over the handling of signals.
 final class OpeningSignals: Sendable {
   private enum State {
     case opening, ended, open, stopping, serving

@@ -6,7 +6,7 @@ import ServiceLifecycle
 import Synchronization
 import Transport
 
-/// A socket on which the program listens, with the gate that holds its clients.
+/// A socket on which the program listens, with the gate where clients wait until the store is open.
 struct Listening {
   /// The path of the socket, as the user named it.
   let socket: String
@@ -28,7 +28,7 @@ final class Server: ServiceLifecycle.Service {
   private let content: Content
   private let settings: PeerSettings
   private let listening: Listening?
-  /// The signals that came while the store was opened; nil for a mock.
+  /// The handler of signals that arrive while the store is being opened; nil for a mock.
   private let signals: OpeningSignals?
   private let code = Mutex<Int32>(0)
 

@@ -34,7 +34,7 @@ struct StoreArgument: ParsableArguments {
   func with<Result>(
     model: String? = nil,
     creating: Model? = nil,
-    for purpose: Engine.Purpose = .service,
+    for purpose: Engine.Purpose = .command,
     traced: (@Sendable (Bool, [UInt8]) -> Void)? = nil,
     notified: @escaping @Sendable (String, JSONValue) -> Void = { _, _ in },
     whenEnded: @escaping @Sendable () -> Void = {},
@@ -153,7 +153,7 @@ private struct LogStream: TextOutputStream, Sendable {
 }
 
 extension ClientConnection {
-  /// The maximum number of waits of a command for the index, five minutes in all.
+  /// The maximum number of waits of a command for the index; together, they take five minutes.
   private static let catchUpMax = 60
 
   /// Waits until the index of a store that a command has just opened has caught up.

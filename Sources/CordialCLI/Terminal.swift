@@ -39,8 +39,8 @@ enum Terminal {
 
   /// Writes text that includes its line ends to standard error, without waiting.
   ///
-  /// Drops the text for which there is no room, because a service must not wait for a reader of its
-  /// log.
+  /// Drops the rest of the text when standard error accepts no more bytes, because a service must
+  /// not wait for a reader of its log output.
   static func log(_ text: String) {
     write(isError ? VisibleText.lines(text) : text, to: 2, mayWait: false)
   }

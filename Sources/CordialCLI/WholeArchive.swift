@@ -18,7 +18,7 @@ enum WholeArchive {
     defer { folder.remove() }
     let copy = StoreContainer(path: folder.path("copy"))
     defer { copy.remove() }
-    // Clients continue to write while the backup is printed.
+    // The archive is printed from a backup, so that clients can continue to write.
     _ = try await client.call(BackupCall(path: copy.path))
     try Archive.run(model, { add in try StoreDump.write(copy, add) }, write)
   }

@@ -78,7 +78,8 @@ public enum ContainerProfile: String, Sendable, CaseIterable {
 
   /// Reads the profile from a program's arguments: `-InMemory 1` and `-TestMode 1`.
   ///
-  /// `-AllowCloudKitSync 0` is accepted, because no store is synchronized with CloudKit.
+  /// The argument `-AllowCloudKitSync 0` has no effect, because no store is synchronized with
+  /// CloudKit.
   ///
   /// - Parameter arguments: The arguments of the program; the method ignores unknown arguments.
   /// - Returns: The profile; nil if no argument selects a profile.
@@ -178,7 +179,7 @@ public final class Container: Sendable {
   ///     the model alone decides.
   ///   - arguments: The arguments of the program, for its profile.
   ///   - logger: The logger of the service; nil for none.
-  /// - Throws: `ContainerError`; all stores are then closed.
+  /// - Throws: `ContainerError`, after the initializer has closed all stores that it opened.
   public init(
     model: ModelSource,
     stores: [StoreDescription],
@@ -226,7 +227,8 @@ public final class Container: Sendable {
     let client: Client
     do throws(ClientError) {
       client = try await self.client(store)
-      // The program's own commits begin later, so that the follower receives all of them.
+      // The program can save only after the initializer returns, so the follower receives all its
+      // commits.
       try await client.register(follower)
     } catch {
       logger.error("\(follower.name) cannot follow the store \(store): \(error)")
@@ -246,7 +248,7 @@ public final class Container: Sendable {
 
   private let firstName: String
 
-  /// Closes the open stores, after another store could not be opened.
+  /// Closes the stores that are already open, because a later store could not be opened.
   private static func close(_ engines: [String: Engine], _ logger: Logger) async {
     for (name, engine) in engines {
       do {

@@ -25,7 +25,8 @@ public protocol SpotlightDelegate: Sendable {
   /// delegate, which `cordial` uses, has a file of its own.
   var indexName: String { get }
 
-  /// The version of the delegate's decisions; an index of another version is rebuilt.
+  /// The version of the delegate's decisions; an index that was built with a different version is
+  /// rebuilt.
   ///
   /// A program changes the version when the delegate decides differently. The default is "1".
   var indexVersion: String { get }
@@ -34,8 +35,8 @@ public protocol SpotlightDelegate: Sendable {
   ///
   /// The result must depend on the object alone. The index calls the method again only when a
   /// property of the object changes, or a text at a key path in `keywords` of the model. Several
-  /// threads call the method, and searches and the index wait for it, so the method must be fast
-  /// and never block.
+  /// threads call the method. Searches and the index wait for the result, so the method must be
+  /// fast and must not block.
   ///
   /// - Parameter object: The object.
   /// - Returns: The texts and the domain of the object, or nil for an object that is not indexed.

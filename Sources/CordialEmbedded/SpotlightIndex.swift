@@ -32,8 +32,8 @@ public struct SpotlightIndex: Sendable {
 
   /// Stops following commits until `startIndexing`.
   ///
-  /// The stop also applies after a restart and in other processes with the same index. Searches
-  /// answer as of the last commit in the index.
+  /// The index also stays stopped after a restart and in other processes that use it. Searches
+  /// return results as of the last commit in the index.
   ///
   /// - Throws: `ClientError` if the index's file cannot be written.
   public func stopIndexing() async throws(ClientError) { try await execute(.pause) }
@@ -47,9 +47,9 @@ public struct SpotlightIndex: Sendable {
   /// domains.
   ///
   /// The index also drops its past commits, so that no search of a past commit finds the objects.
-  /// The exclusion lasts until `restore(domains:)`, also after a restart. An index that is rebuilt
-  /// after damage, and the index of a restored backup, include all domains again. Observed searches
-  /// of other processes follow with the next commit.
+  /// The exclusion lasts until `restore(domains:)`, even after a restart. It does not last if the
+  /// index is rebuilt after damage, or if a backup is restored. The observed searches of other
+  /// processes drop the objects with the next commit.
   ///
   /// - Parameter domains: The exact names of the domains: `work` does not include `work.private`.
   /// - Throws: `ClientError` if the index's file cannot be written.
@@ -66,7 +66,7 @@ public struct SpotlightIndex: Sendable {
     try await execute(.restoreDomains(domains))
   }
 
-  /// The advances of the index, from now on.
+  /// The advances of the index after the call.
   ///
   /// If the index is faster than the reader, the reader receives only the newest advance. The
   /// sequence ends only when its task is cancelled.

@@ -2,7 +2,7 @@ package import JSON
 
 /// The names of the members of requests, results, notifications and errors.
 ///
-/// The values of objects have the names of their properties instead.
+/// Inside the values of an object, members have the names of properties instead.
 package enum MemberName: String, Sendable, CaseIterable {
   case activity, after, arguments, asOf, at, author, authors, base, before, behind, bound, bytes
   case cancellable, capabilities, change, changes, checked, client, clientInfo, coalesce, code

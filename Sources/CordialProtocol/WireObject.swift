@@ -14,7 +14,7 @@ package protocol JSONConvertible {
 package protocol WireObject: JSONConvertible, Sendable {
   /// Reads the object.
   ///
-  /// - Parameter json: The object. Missing members count as absent, and unknown members are
+  /// - Parameter json: The object. Optional members may be missing, and unknown members are
   ///   ignored.
   /// - Throws: `RPCError`: `invalidParams` for params that contradict each other, `internalError`
   ///   if a required member is missing.
@@ -87,7 +87,7 @@ extension JSONValue: JSONConvertible {
 extension JSONValue {
   /// The object, or nil for an empty object, because messages omit empty objects.
   ///
-  /// A literal `nil` would be the JSON value null.
+  /// The code uses `.none`, because a literal `nil` would be the JSON value null.
   var ifNotEmpty: JSONValue? { self == [:] ? .none : .some(self) }
 }
 
@@ -145,8 +145,7 @@ struct MemberList: JSONConvertible {
 extension JSONValue {
   /// Returns the text of a member.
   ///
-  /// - Throws: `RPCError` with the code `internalError` if the text is missing, although the
-  ///   message was accepted.
+  /// - Throws: `RPCError` with the code `internalError` if the member is missing or is not a text.
   func text(_ name: MemberName) throws(RPCError) -> String {
     guard let text = string(name) else { throw missing(name, "text") }
     return text

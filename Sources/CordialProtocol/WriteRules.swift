@@ -4,7 +4,7 @@ package import JSONRPC
 
 /// The rules for the author, the context and the transaction of a write.
 package enum WriteRules {
-  /// The author of changes by external SQLite clients, which no write may name.
+  /// The author of changes by external SQLite clients, which no request may use.
   private static let externalAuthor = "external"
 
   /// The maximum length of an author and of a context, in bytes.
@@ -15,7 +15,7 @@ package enum WriteRules {
   /// The value of `durability` for a response that does not wait for the disk.
   static let normal = "normal"
 
-  /// Checks the length of an author, and that the author is not reserved for the log.
+  /// Checks the length of an author, and that the author is not `externalAuthor`.
   ///
   /// - Throws: `RPCError`.
   static func author(_ author: String?, _ method: String) throws(RPCError) -> String? {

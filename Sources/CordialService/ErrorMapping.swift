@@ -28,7 +28,7 @@ extension RPCError {
     }
   }
 
-  /// Creates the wire error of a wait for a follower, after the wait failed or timed out.
+  /// Creates the wire error for a request that waited for a follower without success.
   init(late error: any Error) {
     switch error {
     case is RPCError, is SpotlightError, is StoreError, is Interrupted: self.init(any: error)
@@ -73,7 +73,7 @@ extension SpotlightError.Advice {
 }
 
 extension SpotlightError {
-  /// The error of an index whose position is no longer in the log.
+  /// The error of an index whose last commit the history no longer has.
   static let needsRebuild = SpotlightError(
     .busy,
     "The index stopped at a commit that the history no longer has; it has to be rebuilt"

@@ -16,20 +16,20 @@ package struct Limits: Sendable {
   package var batchMax = 1000
   /// The maximum number of waiting and running requests of one connection.
   package var inFlightMax = 4096
-  /// The memory of one connection's pending requests above which the service stops reading its
+  /// The memory of one connection's pending requests above which the service stops reading from its
   /// peer, in bytes.
   package var inFlightBytesMax = 128 << 20
-  /// The size of one connection's held responses from which no further request begins, in bytes.
+  /// The total size of one connection's held responses at which its next requests wait, in bytes.
   ///
-  /// A held response waits for other responses of its connection.
+  /// A held response is complete, but it waits for other responses of its connection.
   package var heldBytesMax = 16 << 20
-  /// The maximum memory of the received messages, responses and current results of all connections,
-  /// in bytes.
+  /// The maximum memory of the received messages, responses and subscription results of all
+  /// connections, in bytes.
   package var processBytesMax = 512 << 20
-  /// The time without accepted bytes after which a peer may be disconnected, in seconds.
+  /// The time after which the service may disconnect a peer that accepts no bytes, in seconds.
   ///
-  /// The service disconnects a peer that holds more than its share of `processBytesMax` while other
-  /// peers wait for memory.
+  /// After this time, the service disconnects such a peer only if the peer holds more than its
+  /// share of `processBytesMax` and other peers wait for memory.
   package var shareSecondsMax = 5
   /// The maximum number of connections.
   package var connectionsMax = 1024
@@ -48,7 +48,7 @@ package struct Limits: Sendable {
   ///
   /// Only a part with a single object may be longer.
   package var partBytesMax = 1 << 20
-  /// The maximum number of rows that an observed window keeps on each side.
+  /// The maximum number of rows that the service keeps beyond each end of an observed window.
   package var windowSpareMax = 1000
   /// The minimum time for which the result of a fetch is kept after its last subscription ends, in
   /// milliseconds.
@@ -59,8 +59,8 @@ package struct Limits: Sendable {
   package var recentMax = 1000
   /// The maximum memory of the results that are kept after their last subscriptions end, in bytes.
   package var recentBytesMax = 16 << 20
-  /// The maximum number of later changes with which a kept result is updated; after more changes,
-  /// the request is read again.
+  /// The maximum number of later changes that the service applies to a kept result; after more
+  /// changes, the service reads the result from the store.
   package var recentChangesMax = 10_000
   /// Whether the service matches changed objects with observed requests in memory, as far as it
   /// can.
@@ -77,8 +77,8 @@ package struct Limits: Sendable {
   /// The maximum time for which one observed request delays the changes of other observed requests,
   /// in milliseconds.
   ///
-  /// An observed request that takes longer is read alone. `StepTime` derives the times of several
-  /// requests from this limit.
+  /// The service reads an observed request that takes longer separately, so that the other requests
+  /// do not wait for it. `StepTime` derives the times of several requests from this limit.
   package var stepMilliseconds = 50
   /// The maximum time of one observed search after the index advances, in seconds; the other
   /// observed searches wait for it.
@@ -102,7 +102,8 @@ package struct Limits: Sendable {
   package var historyDaysMin = 7
   /// The age at which the service removes history automatically, in days.
   package var historyDaysMax = 30
-  /// The approximate size at which the service shortens the log automatically, in bytes.
+  /// The approximate size of the history above which the service removes old history automatically,
+  /// in bytes.
   package var historyBytesMax = 1 << 30
 
   package init() {}
@@ -117,7 +118,8 @@ package struct Limits: Sendable {
   /// The rest of the part is reserved for its other members, such as tokens.
   var fragmentBytesMax: Int { partBytesMax - min(partBytesMax / 2, 512) }
 
-  /// The same limits without a maximum for parts, for updates in a single response.
+  /// The same limits without a maximum length of a part, for updates that a single response
+  /// contains.
   var unsplit: Limits {
     var limits = self
     limits.partBytesMax = .max

@@ -65,7 +65,7 @@ package final class SearchThreads: Sendable {
     if let thread { run(job, on: thread) }
   }
 
-  /// Runs a comparison of the whole index, after the comparisons before it.
+  /// Runs a comparison of the whole index, after all comparisons that were requested earlier.
   package func compare(
     _ body: @escaping Body<MessageBytes>,
     completion: @escaping @Sendable (Result<MessageBytes, RPCError>) -> Void
@@ -95,7 +95,7 @@ private final class SearchThread: Sendable {
   private let queue = DispatchQueue(label: "cordial.search")
   private let store: PersistentStore
   private let index: SearchIndex
-  /// The connections, which only the queue opens and uses.
+  /// The connections, opened and used only by work on `queue`.
   ///
   /// The first search opens connections. The first search after a rebuild of the index opens new
   /// connections.
@@ -115,7 +115,8 @@ private final class SearchThread: Sendable {
         let connections = try self.open()
         completion(.success(try body(connections.searcher, connections.reader)))
       } catch let error as SpotlightError where error.code == .damaged {
-        // If an earlier search found the damage, the file is already replaced.
+        // Only the first search that finds the damage starts a rebuild: later, the index has a new
+        // file.
         if self.isCurrent { self.index.startRebuild() }
         self.connections.withLock { $0 = nil }
         completion(.failure(RPCError(error)))

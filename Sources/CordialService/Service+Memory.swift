@@ -43,7 +43,8 @@ extension Service {
       }
     }
     watchShares()
-    // Another thread may have released memory before the wait.
+    // Another thread may have released memory just before the wait was registered, so the service
+    // tries again.
     request.share = session.account.begin(reserving: reserved, for: request.bytes)
     return request.share != nil
   }
@@ -101,8 +102,8 @@ extension Service {
     }
   }
 
-  /// Disconnects peers that accepted no bytes and hold more than their share, while other peers
-  /// wait.
+  /// Disconnects peers that accepted no bytes and hold more than their share of memory, while any
+  /// connection waits for memory.
   ///
   /// - Parameter accepted: The counts of bytes that the peers had accepted before, by session
   ///   number.

@@ -17,9 +17,10 @@ struct Turn {
   /// The numbers of the sessions whose remaining requests start in the next turn.
   var waitingSessions: Set<Int> = []
 
-  /// The number of requests after which a session waits for other sessions.
+  /// The maximum number of requests that a session starts before other sessions continue.
   ///
-  /// One read of a socket contains fewer requests, so that requests do not pile up.
+  /// One read of a socket contains fewer requests than this, so the requests of a session do not
+  /// accumulate.
   static let startsMax = 1024
 }
 

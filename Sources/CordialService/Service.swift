@@ -64,13 +64,14 @@ package actor Service {
   var leaseFailed = false
   /// Whether an automatic purge of the log is running.
   var isPurging = false
-  /// The newest commit and the time, in microseconds, of the last check of the log's size and age.
+  /// The newest commit and the time of the last check whether history has to be removed; the time
+  /// is in microseconds.
   var lastPurge: (commit: Int64, time: Int64)?
-  /// The followers whose pause is running; the end of the pause wakes them.
+  /// The followers that wait for the end of a pause, at which the service wakes them.
   var waking: Set<ObjectIdentifier> = []
   /// The components of this process that follow the log.
   ///
-  /// A new follower is added to this list or is passed to the initializer.
+  /// To add a follower, add it to this list or pass it to the initializer.
   private(set) lazy var followers: [any LogFollower] =
     [SubscriptionFollower(self), index] + otherFollowers
   private let otherFollowers: [any LogFollower]
@@ -335,7 +336,7 @@ package actor Service {
     startRequests(session)
   }
 
-  /// Checks a received request and returns the request that can be queued.
+  /// Checks a received request, and returns it as an element for the queue.
   private func admit(
     _ received: Peer.Request,
     _ session: Session
@@ -381,7 +382,7 @@ package actor Service {
 
   /// Starts the waiting requests of a connection that may begin.
   func startRequests(_ session: Session) {
-    // While a peer does not read its responses, its other requests wait.
+    // While a peer does not accept the bytes of its responses, its waiting requests do not start.
     while session.isWritable, !waitsForChanges(session), var request = session.queue.next {
       guard session.countStart(turn: turn.number, max: turn.startsMax) else {
         turn.waitingSessions.insert(session.number)
@@ -405,7 +406,8 @@ package actor Service {
 }
 
 extension Method {
-  /// Returns the key whose earlier search a request ends; nil for a request that ends no search.
+  /// Returns the subscription key whose earlier search a request ends; nil for a request that ends
+  /// no search.
   fileprivate func searchKey(in params: JSONValue) -> String? {
     guard traits.contains(.endsSearchOfKey), params[.search] != nil else { return nil }
     return params[.key]?.string

@@ -4,9 +4,9 @@ public enum AttributeValue: Sendable {
   case null
   /// A text.
   case string(String)
-  /// `int16`, `int32` and `int64`.
+  /// The value of an attribute of the type `int16`, `int32` or `int64`.
   case integer(Int64)
-  /// `double` and `float`; never NaN.
+  /// The value of an attribute of the type `double` or `float`; never NaN.
   case double(Double)
   /// A flag.
   case boolean(Bool)
@@ -14,7 +14,7 @@ public enum AttributeValue: Sendable {
   case decimal(String)
   /// Milliseconds since 1970-01-01T00:00:00Z.
   case date(Int64)
-  /// Lower case, with dashes.
+  /// A UUID in lower case, with dashes.
   case uuid(String)
   /// The text of a URI.
   case uri(String)

@@ -60,7 +60,7 @@ package struct ChangeSet: Sendable, Equatable {
       return
     case (.insert, _): return
     case (.update, .insert):
-      // An external client linked the object before it inserted it.
+      // An external client inserted the link row before the object.
       known.kind = .insert
       known.properties = []
     case (.delete, .insert):

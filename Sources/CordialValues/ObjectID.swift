@@ -11,8 +11,8 @@
 /// The identity of an object of a store, the same in fetch, save, history, search and
 /// notifications.
 ///
-/// The protocol calls the text of an ID a wrapped ID: `Entity/p17` or a different form of section
-/// 3. In a value, a `WrappedID` contains the ID.
+/// The protocol calls the text of an ID a wrapped ID, such as `Entity/p17`; section 3 of the
+/// protocol lists all forms. In a value, a `WrappedID` contains the ID.
 public struct ObjectID: Sendable {
   /// The part of an ID after the entity's name and the slash.
   public enum Key: Sendable {

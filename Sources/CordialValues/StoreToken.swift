@@ -42,7 +42,7 @@ extension StoreToken: CustomStringConvertible {
 
   /// Appends hexadecimal digits in a third of the time of `String(_:radix:)`.
   ///
-  /// Every response has a token, so that this time counts.
+  /// Every response has a token, so this time matters.
   private static func append(hexadecimal number: UInt32, to text: inout [UInt8]) {
     for shift in stride(from: max(0, 28 - number.leadingZeroBitCount & ~3), through: 0, by: -4) {
       let digit = UInt8(number >> UInt32(shift) & 15)

@@ -39,6 +39,8 @@ package final class Engine: Sendable {
   package enum Purpose {
     /// Requests of any kind, for a long time.
     case service
+    /// Some requests, for a short time.
+    case command
     /// Writing many objects, without searches.
     case writing
     /// Reading some objects, without searches.
@@ -46,7 +48,7 @@ package final class Engine: Sendable {
 
     fileprivate var indexUse: IndexUse {
       switch self {
-      case .service: .searches
+      case .service, .command: .searches
       case .writing: .fewSearches
       case .reading: .onDemand
       }
@@ -170,7 +172,10 @@ package final class Engine: Sendable {
     // A process that only reads also follows the commits of other processes.
     watcher =
       mode == .inMemory
-      ? nil : CommitWatcher(path: container.storePath) { service.lookForCommits() }
+      ? nil
+      : CommitWatcher(path: container.storePath, isPrompt: purpose == .service) {
+        service.lookForCommits()
+      }
     service.lookForCommits()
   }
 
@@ -265,8 +270,8 @@ private final class InProcessLink: ClientLink, ByteSink {
 
   func close(exitCode: Int32) {
     client.ended()
-    // The service may close a session during its own work, so the disconnect waits for a later
-    // turn.
+    // The service may close a session in the middle of its own work, so a later turn disconnects
+    // it.
     loop.execute {
       guard
         let number = self.session.withLock({ number in

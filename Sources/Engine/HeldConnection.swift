@@ -5,16 +5,17 @@ package import JSONRPC
 package import PersistentStore
 import ProtocolSchemas
 
-/// A connection during a migration.
+/// A connection of a client while the store is migrated.
 ///
-/// It holds the requests that need the service, and answers the other requests.
+/// The connection keeps the requests that need the service, and answers the other requests.
 package struct HeldConnection {
   /// A request that waits for the service.
   private struct Held {
     let request: Peer.Request
     /// The `workDoneToken` of the request; nil without a token.
     let progressToken: JSONValue?
-    /// The time after which the request fails, in microseconds; nil if it waits for the service.
+    /// The time after which the request fails, in microseconds; nil if the request waits without a
+    /// limit.
     let deadline: Int64?
     /// Whether the client was notified that the work began.
     var hasBegun = false
@@ -39,7 +40,7 @@ package struct HeldConnection {
 
   // MARK: Requests
 
-  /// The state of the migration that new requests need.
+  /// The facts about the migration that a new request needs.
   package struct Moment {
     /// The result of `status`.
     let status: JSONValue
@@ -83,7 +84,7 @@ package struct HeldConnection {
 
   private mutating func begin(_ request: Peer.Request, _ moment: Moment) {
     switch request.method {
-    // The responses of a batch form one message, which waits for the last response.
+    // A batch gets one message after its last response, so a request in a batch always waits.
     case StatusCall.method.name where !request.isInBatch: answer(request, moment.status)
     case DiscoverCall.method.name where !request.isInBatch: answer(request, OpenRPC.document)
     default:
@@ -162,7 +163,7 @@ package struct HeldConnection {
     fail(RPCError(error)) { _ in true }
   }
 
-  /// Returns the exit code of a connection that the gate has to close; nil if it stays open.
+  /// Returns the exit code with which the gate has to close the connection; nil if it stays open.
   package mutating func takeEnd() -> Int32? {
     if held.isEmpty { peer.endIfDone() }
     return peer.takeEnd()

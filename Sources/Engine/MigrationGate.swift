@@ -14,7 +14,8 @@ package final class MigrationGate: ByteChannelOwner {
   private struct State {
     var connections: [Int: (channel: ByteChannel, held: HeldConnection)] = [:]
     var progress: MigrationProgress?
-    /// The channels that have to close before the program ends, and the handler to call then.
+    /// The channels that have to close before the program ends, and the closure to call when they
+    /// have closed.
     var ending: (channels: Set<Int>, ended: @Sendable () -> Void)?
     /// The responder that answers the requests after the migration; nil before.
     var responder: (any Responder)?
@@ -214,9 +215,10 @@ package final class MigrationGate: ByteChannelOwner {
     for number in state.withLock({ $0.connections.keys.sorted() }) { update(number, body) }
   }
 
-  /// Changes the held state of a connection, then writes its output to the client.
+  /// Changes the state of a connection during the migration, then writes its output to the client.
   private func update(_ number: Int, _ body: (inout HeldConnection) -> Void) {
-    // While the dictionary holds the connection, a change would copy the waiting requests.
+    // While the dictionary also holds the connection, a change copies the waiting requests. The
+    // connection is therefore removed first.
     guard var connection = state.withLock({ $0.connections.removeValue(forKey: number) })
     else { return }
     body(&connection.held)
@@ -228,7 +230,8 @@ package final class MigrationGate: ByteChannelOwner {
     if let exitCode { channel.close(exitCode: exitCode) } else { channel.setReading(reads) }
   }
 
-  /// Returns whether to read a client, whose waiting requests take memory until the service exists.
+  /// Returns whether to read from a client; its waiting requests take memory until the service
+  /// exists.
   private func reads(_ held: HeldConnection) -> Bool {
     held.heldCount <= 2 * limits.inFlightMax && held.requestBytes <= limits.inFlightBytesMax
       && !(budget.isFullOfRequests && held.requestBytes > 0)

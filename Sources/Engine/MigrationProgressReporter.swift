@@ -7,9 +7,9 @@ package import PersistentStore
 /// A reporter of a migration's progress to a client that uses file descriptors.
 ///
 /// The client's `initialize` waits for the migration, because the service does not run yet. Between
-/// two steps, the reporter reads the client's input without blocking. The service gets that input
-/// afterwards. Only a client that sends a `workDoneToken` is notified, because a client need not
-/// expect messages before its first response.
+/// two steps, the reporter reads the client's input without blocking, and keeps it for the service.
+/// The reporter notifies only a client that sends a `workDoneToken`, because other clients need not
+/// expect messages before their first response.
 package final class MigrationProgressReporter {
   /// The bytes that were read from the input.
   package private(set) var initialInput: [UInt8] = []

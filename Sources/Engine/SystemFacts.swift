@@ -39,7 +39,7 @@ package enum SystemFacts {
   /// Returns an unpredictable number.
   static func randomNumber() -> UInt32 {
     randomNumbers.withLock { randomNumbers in
-      // Each commit needs a number, and each draw is a system call, so that one call draws many.
+      // Each commit needs a number. A draw is a system call, so each refill draws many numbers.
       if randomNumbers.isEmpty {
         var generator = SystemRandomNumberGenerator()
         randomNumbers = (0..<128).flatMap { _ in

@@ -15,7 +15,7 @@ package struct IndexCandidate: Sendable {
   package let content: DocumentContent
 }
 
-/// A program's decisions about the search index, in place of the model.
+/// A program's decisions about the search index, which replace the content that the model defines.
 package struct IndexDelegate: Sendable {
   /// The name of the index, which is part of its file's name.
   package let name: String
@@ -23,7 +23,7 @@ package struct IndexDelegate: Sendable {
   package let version: String
   /// The closure that returns the content of an object; nil for an object that is not indexed.
   ///
-  /// The content has a text or nil for each of the object's `fields`. Several threads call the
+  /// The closure returns a text or nil for each of the object's `fields`. Several threads call the
   /// closure, and its result must depend on the object alone.
   package let content: @Sendable (IndexCandidate) throws -> DocumentContent?
 

@@ -12,8 +12,9 @@ package import ObjectModel
 import PersistentStore
 import Synchronization
 
-/// The rules for the indexed content of a store's objects: the `spotlight` of their entities, and a
-/// program's delegate in its place.
+/// The rules for the indexed content of a store's objects.
+///
+/// The `spotlight` of the entities defines the content, and a program's delegate may replace it.
 ///
 /// One instance belongs to one opened store.
 package final class IndexRules: Sendable {
@@ -81,7 +82,8 @@ package final class IndexRules: Sendable {
     }
   }
 
-  /// Returns why the index cannot depend on a fetch, or nil if it can.
+  /// Returns the reason why the predicate or key paths of a fetch are invalid in `spotlight`; nil
+  /// if valid.
   private static func objection(to request: FetchRequest, _ model: Model) -> String? {
     let plan: FetchPlan
     do throws(StoreError) {
@@ -105,7 +107,7 @@ package final class IndexRules: Sendable {
 /// The rules for the indexed content of one concrete entity.
 struct EntityRules: Sendable {
   let entity: EntityDescription
-  /// The names of the indexed attributes, and of the attributes whose values change scores.
+  /// The names of the indexed attributes; `boosts` has the attributes whose values change scores.
   let attributes: [String]
   let boosts: [String]
   /// A fetch of the values at key paths: the keywords, then the domain; nil without key paths.

@@ -12,7 +12,7 @@ package struct IndexedTexts {
   private let delegate: IndexDelegate?
   private let snapshot: StoreSnapshot
 
-  /// The maximum number of objects that changes of related objects may affect.
+  /// The maximum number of objects that an advance indexes again because related objects changed.
   private static let relatedMax = 100_000
 
   /// Prepares to read the texts of a snapshot.
@@ -134,9 +134,9 @@ package struct IndexedTexts {
     /// The objects, including deleted objects, each with the first and last commit that may have
     /// altered its texts.
     package var objects: [ObjectKey: ClosedRange<Int64>] = [:]
-    /// The commits at which any object of an entity may have had other texts, by entity number.
+    /// The commits at which the texts of an entity's objects may be unknown, by entity number.
     ///
-    /// The texts are unknown if related objects changed more than once.
+    /// The texts are unknown if related objects changed at more than one commit.
     package var entities: [Int: Range<Int64>] = [:]
   }
 
@@ -157,7 +157,8 @@ package struct IndexedTexts {
     var concerned = Concerned()
     for (key, span) in spans {
       guard let rules = entityRules[key.entity] else { continue }
-      // An object that was inserted and deleted again has no change.
+      // An object that was inserted and deleted again has a span but no change, and is also
+      // concerned.
       if changes.changes[key].map({ Self.touches($0, rules.reads) }) ?? true {
         concerned.objects[key] = span
       }
@@ -168,8 +169,9 @@ package struct IndexedTexts {
     return concerned
   }
 
-  /// Adds the objects of an entity whose related objects changed, and returns whether they are few
-  /// enough.
+  /// Adds the objects of an entity whose related objects changed.
+  ///
+  /// - Returns: Whether the number of objects is within `relatedMax`.
   private func add(
     _ rules: EntityRules,
     _ changes: ChangeSet,
@@ -199,12 +201,13 @@ package struct IndexedTexts {
       }
     }
     guard let commits else { return true }
-    // The relationships are read from the snapshot, which may be of a later commit.
+    // The relationships are read from the snapshot. If the snapshot is of a later commit, the texts
+    // at the commits before it are unknown.
     let last = changes.through < snapshot.head.number ? snapshot.head.number : commits.upperBound
     if commits.lowerBound < last {
       concerned.entities[rules.entity.number] = commits.lowerBound..<last
     }
-    // An object that changed itself may have been related to the changed objects before.
+    // An object that itself changed may have been related to the changed objects before its change.
     found.formUnion(concerned.objects.keys.filter { $0.entity == rules.entity.number })
     for key in found {
       concerned.objects[key] = concerned.objects[key]?.union(commits) ?? commits

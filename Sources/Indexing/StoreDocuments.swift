@@ -10,7 +10,7 @@ package final class StoreDocuments: DocumentSource {
   private let reader: StoreReader
   private let rules: IndexRules
   private let layout: IndexLayout
-  /// The maximum number of changes in one batch, not counting the changes of its last commit.
+  /// The maximum number of changes in one batch; the last commit of the batch may exceed it.
   private static let changesMax: Int64 = 20_000
   /// The maximum number of objects in a portion of `eachObject`.
   private static let portionMax = 1000

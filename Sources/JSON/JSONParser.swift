@@ -23,9 +23,10 @@ package struct JSONParser {
   private var reportedLeft = Int.min
   /// The element count of the last finished container, by the container's depth.
   ///
-  /// Containers of one depth mostly have the same length, so that this count is a good first
-  /// capacity. Growing from a capacity of 1 would copy the elements several times. A greater fixed
-  /// capacity would stay unused: `[{"":0},…]` would take 54 times the memory of its text.
+  /// Containers of one depth mostly have the same length, so this count is a good initial capacity.
+  /// With an initial capacity of 1, growth would copy the elements several times. With a greater
+  /// fixed capacity, most of it would stay unused: `[{"":0},…]` would take 54 times the memory of
+  /// its text.
   private var lengths = InlineArray<16, UInt8>(repeating: 0)
 
   /// The growth of the value between two calls of the meter, in bytes.
@@ -174,7 +175,7 @@ package struct JSONParser {
   private mutating func grow<Element>(_ elements: inout [Element]) throws(JSONError) {
     let stride = MemoryLayout<Element>.stride
     let wished = elements.isEmpty ? max(1, Int(lengths[depthLeft & 15])) : 2 * elements.count
-    // The limit of values also limits the count of elements that can follow.
+    // Each element is a value, so the limit of values also limits the count of elements.
     let count = valuesLeft < wished ? min(wished, elements.count + valuesLeft + 1) : wished
     let former = elements.isEmpty ? 0 : Self.arrayBytes(elements.capacity, stride)
     // The old and the new array exist at the same time while the elements are moved.

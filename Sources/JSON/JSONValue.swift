@@ -111,8 +111,8 @@ extension JSONValue {
 
   /// The same value with unique member names in each object.
   ///
-  /// Of several members with the same name, the last determines the value and the first the
-  /// position.
+  /// If an object has several members with the same name, the result has one member. Its value is
+  /// the last value, and its position is the first position.
   package var deduplicated: JSONValue {
     switch self {
     case .array(let elements): return .array(elements.map(\.deduplicated))

@@ -1,4 +1,4 @@
-/// A counter for the memory of a long text while the text is written or parsed.
+/// A counter for the memory of a long text while code writes or parses the text.
 package protocol JSONMeter: AnyObject, Sendable {
   /// Records that a text or a parsed value has grown by a piece.
   ///
@@ -21,7 +21,7 @@ package struct JSONWriter: Sendable {
   /// The pieces before the current piece.
   private var finishedPieces: [[UInt8]] = []
   private var finishedCount = 0
-  /// The length from which `splitIfLong()` ends a piece; nil keeps all bytes in one piece.
+  /// The length at which `splitIfLong()` ends a piece; nil keeps all bytes in one piece.
   private let pieceBytes: Int?
   /// The counter of the pieces' memory; nil if the memory has no limit.
   private let meter: (any JSONMeter)?
@@ -37,7 +37,7 @@ package struct JSONWriter: Sendable {
   ///
   /// - Parameters:
   ///   - count: The number of bytes.
-  ///   - pieceBytes: The length of a piece from which `splitIfLong()` begins a new piece; nil keeps
+  ///   - pieceBytes: The length of a piece at which `splitIfLong()` begins a new piece; nil keeps
   ///     all bytes in `bytes`.
   ///   - meter: The counter of the pieces' memory; nil if the memory has no limit.
   package init(reserving count: Int, pieceBytes: Int? = nil, meter: (any JSONMeter)? = nil) {
@@ -54,7 +54,7 @@ package struct JSONWriter: Sendable {
 
   /// Begins a new piece if the current piece is long enough.
   ///
-  /// A single array of many megabytes would copy all its bytes each time it grows.
+  /// Without pieces, an array of many megabytes would copy all its bytes each time it grows.
   @inlinable
   package mutating func splitIfLong() {
     if bytes.count >= pieceLimit { split() }

@@ -1,6 +1,6 @@
 /// Functions that replace invisible and terminal-control characters of a text with JSON escapes.
 ///
-/// A JSON text with these escapes has the same value as before.
+/// If the text is JSON, the result has the same value.
 package enum VisibleText {
   /// Returns a text as one line, with spaces in place of line feeds, tabs, and line and paragraph
   /// separators.

@@ -3,7 +3,7 @@ import DequeModule
 /// The order of a connection's responses; the responses of a batch form one message.
 ///
 /// A request or batch takes an answer slot when it arrives, and frees the slot when it is answered.
-/// With `inOrder`, a response waits for the responses before it.
+/// With `inOrder`, a response waits until all earlier slots are answered.
 ///
 /// A batch with long responses is sent while it is answered: its array is opened, and each response
 /// follows as soon as it is known. Other messages wait until the array is closed.
@@ -11,7 +11,7 @@ import DequeModule
 /// This structure sends nothing. The caller takes the ready messages with `takeReady()` after the
 /// mutation, because a sink may report events during a write.
 package struct AnswerOrder: Sendable {
-  /// Bytes that can be sent: a message, or a part of one.
+  /// Bytes that can be sent: a whole message, or a part of a message.
   struct Ready: Sendable {
     var bytes: MessageBytes
     /// Whether the message ends with these bytes.
@@ -23,8 +23,8 @@ package struct AnswerOrder: Sendable {
     var parts: [MessageBytes]
     var missing: Int
     let isBatch: Bool
-    /// The number of missing responses that other messages may have to precede; the array can be
-    /// opened only when the number is 0.
+    /// The count of missing responses that may have to follow other messages; the array can be
+    /// opened only when the count is 0.
     var preceded: Int
     /// The number of bytes of `parts`.
     var bytes: Int
@@ -47,20 +47,20 @@ package struct AnswerOrder: Sendable {
   /// The number of bytes of the responses that cannot be sent yet.
   private(set) var heldBytes = 0
 
-  /// The total length of a batch's responses from which they are sent one by one, in bytes.
+  /// The total length of a batch's responses at which they are sent one by one, in bytes.
   static let openBytesMin = 1 << 20
 
   /// The number of slots in use, including answered slots that wait for a slot before them.
   var count: Int { slots.count }
 
-  /// Whether an array is open, so that other messages have to wait.
+  /// Whether an array is open; other messages wait until it is closed.
   var isArrayOpen: Bool { open != nil }
 
   /// Takes a slot for one request, or for a batch with responses that are already known.
   ///
   /// - Parameters:
   ///   - count: The number of requests that are answered in this slot.
-  ///   - preceded: The number of these requests whose responses other messages may have to precede.
+  ///   - preceded: The count of these requests whose responses may have to follow other messages.
   ///   - parts: The known responses of a batch.
   ///   - isBatch: Whether the responses form an array.
   /// - Returns: The number of the slot.
@@ -119,11 +119,11 @@ package struct AnswerOrder: Sendable {
 
   // MARK: Limits
 
-  /// The decision about a request that could begin, depending on the held responses.
+  /// The decision whether a request may begin, depending on the held responses.
   package enum Admission: Sendable {
     /// The request may begin: its response can be sent or held.
     case begins
-    /// The request waits until held responses are sent, which do not depend on the request.
+    /// The request waits until held responses are sent; they can be sent without its response.
     case waits
     /// The response belongs to a batch that has to be sent as a whole and is already too long.
     case isTooLong
@@ -136,7 +136,7 @@ package struct AnswerOrder: Sendable {
   ///
   /// - Parameters:
   ///   - number: The number of the request's slot.
-  ///   - heldMax: The number of held bytes from which requests wait.
+  ///   - heldMax: The number of held bytes at which requests wait.
   ///   - wholeMax: The maximum length of a batch that has to be sent as a whole.
   ///   - inOrder: Whether responses wait for the responses before them.
   /// - Returns: The decision.
@@ -151,7 +151,7 @@ package struct AnswerOrder: Sendable {
     let slot = slots[index]
     if slot.isBatch, slot.preceded > 0 { return slot.bytes < wholeMax ? .begins : .isTooLong }
     guard heldBytes >= heldMax else { return .begins }
-    // The response to the next request can be sent as soon as it arrives.
+    // The next request begins despite the limit, if its response can be sent as soon as it arrives.
     let isNext = open == nil && (index == 0 || !inOrder)
     return isNext && (!slot.isBatch || slot.bytes == 0) ? .begins : .waits
   }
@@ -164,7 +164,8 @@ package struct AnswerOrder: Sendable {
 
   // MARK: Sending
 
-  /// Makes the message of a complete slot ready; with `inOrder`, the slots before it come first.
+  /// Moves the message of a complete slot to the ready bytes; with `inOrder`, only after the
+  /// messages of all earlier slots.
   mutating func release(_ number: Int, inOrder: Bool) {
     let index = number - first
     guard slots.indices.contains(index) else { return }
@@ -178,7 +179,7 @@ package struct AnswerOrder: Sendable {
     openArray(inOrder: inOrder)
   }
 
-  /// Sends the rest of a complete slot.
+  /// Makes the unsent bytes of a complete slot ready.
   private mutating func complete(_ index: Int) {
     guard !slots[index].isSent else { return }
     if slots[index].isOpen {
@@ -196,7 +197,9 @@ package struct AnswerOrder: Sendable {
     slots[index].bytes = 0
   }
 
-  /// Makes a message that `heldBytes` counts ready, or keeps the message until the array is closed.
+  /// Makes a message ready, or keeps the message until the array is closed.
+  ///
+  /// `heldBytes` already counts the message.
   private mutating func send(_ message: MessageBytes) {
     if open != nil {
       later.append(message)

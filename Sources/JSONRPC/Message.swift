@@ -16,8 +16,9 @@ package enum RequestID: Sendable {
   case string(String)
   case null
 
-  /// The maximum length of a text, in bytes, because each request's ID is compared with the IDs of
-  /// running requests.
+  /// The maximum length of a string ID, in bytes.
+  ///
+  /// Each request's ID is compared with the IDs of running requests, so a long ID would be slow.
   package static let bytesMax = 1024
 
   package init?(_ value: JSONValue) {

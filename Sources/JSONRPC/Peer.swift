@@ -8,9 +8,10 @@ package import JSON
 /// immediately or later. The owner of the connection takes the bytes with `takeOutput()`, because a
 /// channel may report events during a write.
 ///
-/// `Peer` is a class, because other modules would copy a struct of its size at each access. It is
-/// unchecked, because only the owner of the connection uses it, on the loop of its channel. The
-/// owner is a session of a service, a mock's connection, or a gate that passes the peer on.
+/// `Peer` is a class, because other modules would copy a struct of its size at each access. Its
+/// `Sendable` conformance is unchecked, because only the owner of the connection uses the peer, on
+/// the loop of its channel. The owner is a session of a service, a mock's connection, or a gate
+/// that passes the peer on.
 package final class Peer: @unchecked Sendable {
   /// A request of the peer, which gets exactly one response.
   package struct Request: Sendable {
@@ -30,7 +31,7 @@ package final class Peer: @unchecked Sendable {
   /// A request or a cancellation of the peer.
   package enum Event: Sendable {
     case request(Request)
-    /// The peer no longer needs the response to a request; it receives a response nevertheless.
+    /// The peer no longer needs the response to a request, but still receives a response.
     case cancellation(RequestID)
   }
 
@@ -50,7 +51,7 @@ package final class Peer: @unchecked Sendable {
   private let isPreceded: @Sendable (String) -> Bool
   private var pending: Deque<Pending> = []
   private var inputHasEnded = false
-  /// The progress from the end of the input to the end of the connection.
+  /// The phase of the connection, from open input to the closed channel.
   private var phase = ConnectionPhase.open
   /// The memory of the pending messages and of the requests without a response, in bytes.
   package private(set) var requestBytes = 0
@@ -355,11 +356,11 @@ package final class Peer: @unchecked Sendable {
   /// The number of bytes of the responses that wait for other responses.
   package var heldBytes: Int { order.heldBytes }
 
-  /// Decides whether a request may begin, depending on the responses that wait.
+  /// Decides whether a request may begin, depending on the responses that wait for other responses.
   ///
   /// - Parameters:
   ///   - request: The next request to begin.
-  ///   - heldMax: The number of held bytes from which requests wait.
+  ///   - heldMax: The number of held bytes at which requests wait.
   ///   - wholeMax: The maximum length of a batch that has to be sent as a whole.
   /// - Returns: The decision.
   package func admission(
@@ -399,7 +400,7 @@ package final class Peer: @unchecked Sendable {
     let framing = decoder.framing
     gather(framing.head(of: message.count))
     if message.count > Self.gatheredMax {
-      // A long message keeps its pieces: copying tens of megabytes takes longer than reading them.
+      // A long message keeps its pieces, because copying tens of megabytes takes too long.
       output += message.pieces
       outputBytes += message.count
     } else {
@@ -408,7 +409,7 @@ package final class Peer: @unchecked Sendable {
     if isEnd { gather(framing.tail) }
   }
 
-  /// Appends bytes to the last piece if it is short, otherwise adds a piece.
+  /// Appends bytes to the last piece if that piece is short, otherwise adds a piece.
   private func gather(_ bytes: [UInt8]) {
     outputBytes += bytes.count
     if let last = output.indices.last, output[last].count <= Self.gatheredMax {
@@ -433,7 +434,7 @@ package final class Peer: @unchecked Sendable {
     phase.drained(exitCode: isAbrupt ? 1 : 0)
   }
 
-  /// Ends a connection that cannot continue, after the bytes that were passed for sending.
+  /// Ends a connection that cannot continue, after the output so far is sent.
   package func fail() {
     phase.fail()
   }

@@ -10,7 +10,7 @@ package struct HitLines {
   ///
   /// - Parameters:
   ///   - hit: The hit, in the form of the protocol, with a snippet.
-  ///   - idWidth: The number of columns of the longest ID.
+  ///   - idWidth: The width of the longest ID, in columns.
   ///   - marks: The texts before and after each word of the query; nil for no marks.
   package init(_ hit: JSONValue, idWidth: Int, marks: (before: String, after: String)?) {
     let id = CellText.text(hit[.id] ?? .null)

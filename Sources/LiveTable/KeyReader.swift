@@ -80,18 +80,19 @@ package struct KeyReader: Sendable {
     }
   }
 
-  /// Returns the key that begins with an escape, and its length; nil if bytes are missing.
+  /// Returns the key that begins with an escape, and its length; nil for an incomplete sequence.
   private static func sequence(_ bytes: ArraySlice<UInt8>) -> (key: Key?, length: Int)? {
     let second = bytes.dropFirst().first
     // A terminal sends a sequence at once, so an escape without more bytes is the Escape key.
     guard let second else { return (.escape, 1) }
-    // Keys with Alt are ignored, and a second escape begins a new key.
+    // Before a control character, an escape is the Escape key. Before other characters, it means
+    // Alt, and such keys are ignored.
     guard second == UInt8(ascii: "[") || second == UInt8(ascii: "O") else {
       return second < 0x20 ? (.escape, 1) : (nil, 2)
     }
     let isEnd = { (byte: UInt8) in (0x40...0x7E).contains(byte) || byte < 0x20 }
     guard let end = bytes.dropFirst(2).firstIndex(where: isEnd) else {
-      // No valid sequence is so long, so the bytes are ignored.
+      // No valid sequence is longer than 16 bytes, so these bytes are ignored.
       return bytes.count > 16 ? (nil, bytes.count) : nil
     }
     // A control character is a separate key, and the bytes before it are no valid sequence.

@@ -4,7 +4,7 @@
 // Must not know: connections, files, terminals, the time.
 //
 // What always holds:
-// 1. After an update, the rows are those of the service's result.
+// 1. After an update, the rows equal the rows of the service's result.
 // 2. No line of a table is wider than the terminal.
 // 3. No line contains control characters of a text: `CellText` makes them visible.
 
@@ -35,7 +35,7 @@ package struct LiveResult: Sendable {
 
   /// The rows, in the order of the result.
   package private(set) var rows: [Row] = []
-  /// The rows that the last update removed, each with the number of rows before it.
+  /// The rows that the last update removed, each with the offset of the row below it.
   package private(set) var removed: [(offset: Int, row: Row)] = []
   package private(set) var sections: [Section] = []
   /// The number of objects if the result is only a count; nil for a result with rows.
@@ -100,7 +100,7 @@ package struct LiveResult: Sendable {
       return
     }
     var row = rows.remove(at: Int(offset))
-    // Removals arrive by descending offset, so each removal moves up the rows removed before it.
+    // Removals arrive by descending offset, so this removal decrements all offsets in `removed`.
     for index in removed.indices { removed[index].offset -= 1 }
     guard removal[.movedTo] == nil else { return }
     row.mark = .removed

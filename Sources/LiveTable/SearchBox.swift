@@ -22,7 +22,7 @@ package struct SearchBox: Sendable {
 
   /// The text that the person has typed.
   package private(set) var query: String
-  /// The index of the selected hit.
+  /// The selected hit's position in the list of hits.
   package private(set) var selected = 0
   private var answer: JSONValue?
   private var opened: (id: String, values: [JSONMember])?

@@ -14,9 +14,9 @@ package struct TableLines {
   private let width: Int
   private let height: Int
 
-  /// The number of columns between two cells, and of the mark at the beginning of a row.
+  /// The number of columns between two cells, which is also the width of a row's mark.
   private static let gap = 2
-  /// The width below which no column is shortened on a narrow terminal.
+  /// The width below which a narrow terminal does not shorten a column.
   private static let cellMin = 4
 
   /// Creates the lines of a result.
@@ -36,8 +36,8 @@ package struct TableLines {
   /// Returns the lines of the table.
   ///
   /// - Parameter title: The text of the first line.
-  /// - Returns: At most as many lines as the terminal has. The last line states how many rows do
-  ///   not fit.
+  /// - Returns: At most as many lines as the terminal has. If rows do not fit, the last line states
+  ///   their number.
   /// - Complexity: Linear in the number of lines.
   package func lines(title: String) -> [Line] {
     var all = [Line(text: fitted(CellText.text(.string(title))), mark: nil)]

@@ -28,7 +28,7 @@ final class MockConnection: Sendable {
   let number: Int
   private let state: Mutex<State>
 
-  /// The number of pending messages from which the peer is not read.
+  /// The number of pending messages at which the connection stops reading from the peer.
   private static let pendingMax = 1000
   /// The ID of the connection's own requests.
   ///
@@ -89,7 +89,7 @@ final class MockConnection: Sendable {
       return (reads, isDone ? state.session : nil)
     }
     channel.setReading(reads)
-    // The service closes the session after its last update.
+    // The client's input has ended. The service sends the last update and then closes the session.
     if let ended { stage.engine.service.assumeIsolated { $0.endInput(session: ended) } }
   }
 
@@ -98,7 +98,7 @@ final class MockConnection: Sendable {
       // While a client does not read its responses, its requests wait.
       guard state.current == nil, channel.isWritable else { return nil }
       while let event = state.peer.next() {
-        // A cancellation does nothing, because its request was already answered.
+        // Events are read only after the previous response, so a cancellation comes too late.
         guard case .request(let request) = event else { continue }
         state.current = request
         return request
@@ -184,11 +184,11 @@ final class MockConnection: Sendable {
       let data = (error[.data] ?? .object([])).replacing("hint", hint)
       response = response.replacing("error", error.replacing("data", data))
     }
-    // An error of the connection itself belongs to no request.
+    // A response with a different ID is an error of the connection itself, which belongs to no
+    // request.
     guard state.withLock({ $0.current?.id == id }) else { return notify(response) }
     respond(response)
-    // The next request waits for a later turn, because the service may be in the middle of its
-    // work.
+    // The service may be in the middle of its work, so a later turn handles the next request.
     stage.engine.loop.execute { self.proceed() }
   }
 
@@ -278,14 +278,14 @@ final class MockConnection: Sendable {
   private func flush(_ completion: @escaping @Sendable (JSONValue) -> Void) {
     state.withLock { $0.flushed = completion }
     let message = MessageWriter.request(Self.ownID, FlushCall.method.name, .object([]))
-    // The request waits for a later turn, because the service may be in the middle of its work.
+    // The service may be in the middle of its work, so a later turn sends the request.
     stage.engine.loop.execute {
       guard self.state.withLock({ $0.session }) != nil else { return self.endFlush() }
       self.send(message)
     }
   }
 
-  /// Ends a wait for changes after the client has disconnected, so that the clock still moves.
+  /// Ends the wait for changes if the client has disconnected, so that the clock still moves.
   private func endFlush() {
     let flushed = state.withLock { state in
       defer { state.flushed = nil }

@@ -9,13 +9,13 @@ import PersistentStore
 /// The model of a mock's store, and the names of values that the script sets directly.
 struct MockModel {
   let model: Model
-  /// The names of scripted values that are not properties of the script's model, by entity.
+  /// The names of the model's `values` that the script sets directly, by entity.
   let computedNames: [String: Set<String>]
 
   /// Creates the model of a script.
   ///
   /// If the script has no model, the model is drafted from the script's objects. If the script has
-  /// a model, its objects may also have values of the model's `values`, whatever their key path.
+  /// a model, its objects may also set values that the model's `values` select at a key path.
   ///
   /// - Parameter script: The script.
   /// - Throws: `ScriptError` with the place in the file.
@@ -69,7 +69,8 @@ struct MockModel {
     }
   }
 
-  /// Returns a model with attributes for scripted values, which the model's `values` then select.
+  /// Returns a model with an attribute for each scripted value; the model's `values` select these
+  /// attributes.
   private static func document(
     _ document: JSONValue,
     adding names: [String: Set<String>],
@@ -105,7 +106,8 @@ extension MockScript {
       for element in (save[.insert]?.array ?? []) + (save[.update]?.array ?? []) {
         let id = element[.id]?.string.flatMap { ObjectID($0) }
         guard let entity = element[.entity]?.string ?? id?.entity else { continue }
-        // A value that is an object changes a to-many by set operations, so it is no attribute.
+        // A value that is an object describes set operations on a to-many, so no attribute is
+        // drafted.
         let values = (element[.values]?.members ?? []).filter { $0.value.members == nil }
         lists.append((id: nil, entity: entity, values: values))
       }

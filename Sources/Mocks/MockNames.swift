@@ -8,9 +8,9 @@ import JSON
 struct MockNames: Sendable {
   private var stored: [String: String] = [:]
   private var scripted: [String: String] = [:]
-  /// The offset of each object's version in the script from its version in the store, by script ID.
+  /// The script's version of each object minus the store's version, by ID in the script.
   private var versions: [String: Int64] = [:]
-  /// The scripted names of values that a key path of the model computes, by entity.
+  /// The names of the model's `values` that the script sets directly, by entity.
   var computedNames: [String: Set<String>] = [:]
 
   /// Adds an object.
@@ -63,7 +63,7 @@ struct MockNames: Sendable {
     return text
   }
 
-  /// Returns the params of a fetch that selects scripted values by name instead of a key path.
+  /// Returns the params of a fetch, in which a scripted value replaces the key path of its name.
   func withScriptedValues(_ params: JSONValue) -> JSONValue {
     guard let entity = params[.entity]?.string, let names = computedNames[entity],
       let members = params.members

@@ -64,7 +64,7 @@ extension MockScript {
             )
           )
         } else if let id = part["id"].flatMap(RequestID.init),
-          // An error of the connection itself has no ID, and answers no request.
+          // An error of the connection itself has a null ID, and answers no request.
           id != .null || part["error"] == nil,
           let place = asked[connection]?.firstIndex(where: { $0.id == id }),
           let answer = (part.members ?? []).first(where: { ["result", "error"].contains($0.name) })

@@ -6,7 +6,7 @@ import PersistentStore
 package struct MockScript: Sendable {
   /// An object that exists from the start.
   struct ScriptedObject: Sendable {
-    /// The path in the file.
+    /// The path of the object in the script's file.
     let place: String
     let id: ObjectID
     let version: Int64
@@ -31,18 +31,18 @@ package struct MockScript: Sendable {
       case notification(connection: Int, JSONValue)
     }
 
-    /// The path in the file.
+    /// The path of the step in the script's file.
     let place: String
     /// The time of the first occurrence, in milliseconds.
     let at: Int64
-    /// The milliseconds between two occurrences.
+    /// The milliseconds between two occurrences; 0 for a single occurrence.
     var every: Int64 = 0
     /// The number of occurrences.
     var times: Int64 = 1
     let action: Action
   }
 
-  /// The source of the model.
+  /// The source of the model: the path of a file, or the document itself.
   enum ModelPlace: Sendable {
     case file(String)
     case document(JSONValue)

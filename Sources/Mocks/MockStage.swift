@@ -37,7 +37,7 @@ package final class MockStage: Sendable {
     var names: MockNames
     /// The time of the virtual clock, in milliseconds; -1 before the first move.
     var reached: Int64 = -1
-    /// The number of times that each result was used, by its index in the script.
+    /// The count of uses of each result, by the index of the result in the script.
     var uses: [Int: Int] = [:]
     var isAdvancing = false
     /// The open connections, by their numbers.
@@ -49,7 +49,7 @@ package final class MockStage: Sendable {
   ///
   /// The limit is low, because each response is parsed so that its IDs can be replaced.
   private static let answerBytesMax = 16 << 20
-  /// The maximum number of steps that one move of the clock may cause.
+  /// The maximum number of occurrences that may be due after one move of the clock.
   private static let stepsMax = 10_000
 
   /// Opens a store in memory with the objects of a script.
@@ -120,7 +120,7 @@ package final class MockStage: Sendable {
     }
     for (index, object) in script.objects.enumerated() {
       let entity = model.entity(named: object.id.entity)
-      // Outside of relationships, a text that looks like an ID remains a text.
+      // Only a relationship refers to objects, so a text in another property remains unchanged.
       var values: [JSONMember] = []
       for member in object.values {
         guard case .relationship? = entity?.property(named: member.name) else {
@@ -168,7 +168,8 @@ package final class MockStage: Sendable {
     }
   }
 
-  /// Returns the error of the script's save, with the place of its first problem in the script.
+  /// Returns the error of the initial save, with the path of its first problem in the script's
+  /// file.
   private func placed(_ error: ClientError, _ sent: [String]) -> ScriptError {
     let problem = error.data[.problems]?.array?.first
     guard let id = (problem?[.id] ?? error.data[.id])?.string else {
@@ -287,7 +288,9 @@ package final class MockStage: Sendable {
     state.withLock { $0.isAdvancing = false }
   }
 
-  /// Returns the occurrences in a period, up to one more than `stepsMax`.
+  /// Returns the occurrences of steps in a period.
+  ///
+  /// Each step stops after the total exceeds `stepsMax`, because the caller then fails.
   private func due(after start: Int64, through end: Int64) -> [Occurrence] {
     var due: [Occurrence] = []
     for (index, step) in script.timeline.enumerated() {
@@ -313,7 +316,7 @@ package final class MockStage: Sendable {
 }
 
 extension JSONValue {
-  /// Returns whether a text occurs in the value, apart from names of members.
+  /// Returns whether any string in the value equals a text; the names of members do not count.
   fileprivate func contains(_ text: String) -> Bool {
     switch self {
     case .string(let string): string == text

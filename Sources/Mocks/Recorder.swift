@@ -19,7 +19,7 @@ package final class Recorder: Sendable {
   /// The maximum memory of unfinished messages, and the maximum length of a message of the service,
   /// in bytes.
   ///
-  /// A message that exceeds the maximum is not recorded, and its line has the member `omitted`.
+  /// The line of a longer message has null in place of the message, and the member `omitted`.
   package static let unfinishedBytesMax = 64 << 20
   /// The maximum length of input that is not JSON and is recorded as a text, in bytes.
   fileprivate static let textBytesMax = 1 << 20

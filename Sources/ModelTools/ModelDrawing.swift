@@ -41,7 +41,7 @@ package struct ModelDrawing {
     entity.familyPosition.ancestors.dropLast().last.map { model.entity($0) }
   }
 
-  /// Returns whether a relationship is drawn from this end, the first of both ends by name.
+  /// Returns whether a relationship is drawn from this end: of its two ends, the first by name.
   private func isDrawn(
     _ relationship: RelationshipDescription,
     of entity: EntityDescription
@@ -201,7 +201,7 @@ package struct ModelDrawing {
     return text
   }
 
-  /// Draws a line; several lines between two boxes, and a line to the same box, are arcs.
+  /// Draws a line between two boxes, or a loop at one box; `index` keeps parallel lines apart.
   private static func drawing(_ line: Line, _ from: Box, _ to: Box, _ index: Int) -> String {
     if line.from === line.to {
       let (x, y) = (from.x + from.width, from.y + from.height / 2 + index * Measure.line)

@@ -41,7 +41,7 @@ struct SwiftNames {
 
   private static let reservedMembers: Set<String> = ["id", "init", "self", "Protocol", "Type"]
 
-  /// The names of types that code with these values also uses.
+  /// The names of types that programs with the generated structs also use.
   private static let takenTypes: Set<String> = [
     "Any", "Array", "BaseValue", "Bool", "CaseIterable", "Character", "Client", "Codable",
     "Container", "Context", "Data", "Date", "Decimal", "Dictionary", "Double", "Equatable",
@@ -68,7 +68,7 @@ struct SwiftNames {
     return letters.prefix(1).uppercased() + letters.dropFirst()
   }
 
-  /// Returns the words of a text as the name of a case; nil if no name results.
+  /// Returns the words of a text as a case's name; nil unless its first word begins with a letter.
   static func caseName(_ text: String) -> String? {
     let words = text.split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }
     guard let first = words.first, first.first?.isLetter == true else { return nil }
@@ -77,7 +77,7 @@ struct SwiftNames {
     return ["allCases", "init", "rawValue", "self"].contains(name) ? name + "Case" : escaped(name)
   }
 
-  /// Returns whether code with these values already uses a name for a type.
+  /// Returns whether the generated code, or a program with this code, already uses a type's name.
   func isTaken(_ name: String) -> Bool {
     Self.takenTypes.contains(name) || Self.keywords.contains(name)
       || model.entities.contains { typeName($0.name) == name }

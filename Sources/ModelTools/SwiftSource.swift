@@ -96,7 +96,7 @@ package struct SwiftSource {
     var standard = attribute.optional ? "nil" : attribute.defaultValue.swiftLiteral
     if attribute.type.codec.isText, let cases = Self.cases(attribute.allowed ?? []) {
       type = SwiftNames.nestedName(name)
-      // A default value outside the cases is no valid value of the attribute.
+      // The property gets no default value if the model's default value is not among the cases.
       let value = cases.first { $0.text == attribute.defaultValue.text }
       if !attribute.optional { standard = value.map { ".\($0.name)" } }
       let lines = cases.map { found in

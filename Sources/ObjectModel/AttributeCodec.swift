@@ -5,7 +5,7 @@ package import JSON
 package enum AttributeType: String, Sendable, CaseIterable {
   case string, int16, int32, int64, double, float, decimal, boolean, date, uuid, uri, binary, json
 
-  /// The forms of this type's values.
+  /// The codec of this type's values.
   package var codec: any AttributeCodec.Type {
     switch self {
     case .string: StringCodec.self
@@ -72,7 +72,8 @@ package protocol AttributeCodec: Sendable {
 
   /// Returns the value that a trigger logged, or nil if the type does not have this value.
   ///
-  /// A migration widens types, and the log keeps the values in the form of the former type.
+  /// After a migration widens a type, the log still has earlier values in the form of the former
+  /// type.
   static func value(logged: JSONValue) -> AttributeValue?
 
   // MARK: In expressions and IDs
@@ -205,7 +206,7 @@ package enum AttributeDecoding: Sendable, Equatable {
 }
 
 extension AttributeValue {
-  /// A type that reads the value's JSON form as the same value.
+  /// A type whose codec decodes the value's JSON form to the same value.
   package var type: AttributeType {
     switch self {
     case .null, .json: .json

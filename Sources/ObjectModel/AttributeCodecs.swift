@@ -164,7 +164,8 @@ enum FloatCodec: AttributeCodec {
     return rounded.isFinite ? .double(rounded) : nil
   }
 
-  /// Rounds to single precision; a number out of its range stays exact, and so equals no value.
+  /// Rounds a number to single precision; a number outside that range stays exact, and so equals no
+  /// stored value.
   static func decode(comparand value: JSONValue) -> AttributeValue? {
     let exact = DoubleCodec.decode(comparand: value)
     let rounded = decode(value)

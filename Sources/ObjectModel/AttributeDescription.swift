@@ -10,7 +10,7 @@ package final class AttributeDescription: Sendable, Equatable {
   package let type: AttributeType
   /// Whether the value may be null.
   package let optional: Bool
-  /// The value that an insert stores if it has no value for the attribute, or null.
+  /// The value that an insert stores if the client sends none; null if there is no default.
   package let defaultValue: AttributeValue
   package let minimum: AttributeValue?
   package let maximum: AttributeValue?

@@ -71,7 +71,7 @@ package struct DecimalNumber: Comparable {
     return DecimalText.canonical(number.plainText)
   }
 
-  /// The text for comparisons with stored decimals, which may have any number of digits.
+  /// The text for comparisons with stored decimals; this text may have any count of digits.
   package var comparableText: String { DecimalText.canonical(plainText, digitsMax: .max) ?? "0" }
 
   /// The text with all digits and without an exponent.

@@ -10,7 +10,8 @@ package enum DecimalText {
     var rest = Array(text.utf8)[...]
     let negative = rest.first == UInt8(ascii: "-")
     if negative { rest = rest.dropFirst() }
-    // Without the limit, a text of points alone would have as many parts as points.
+    // Without `maxSplits`, a text of points alone would be split into as many parts as it has
+    // points.
     let parts = rest.split(
       separator: UInt8(ascii: "."),
       maxSplits: 2,

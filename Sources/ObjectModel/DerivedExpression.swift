@@ -43,7 +43,7 @@ package enum DerivedExpression: Sendable, Equatable {
     }
   }
 
-  /// Whether the value of an object without members is zero rather than null.
+  /// Whether the expression is zero rather than null for an object without related objects.
   var isNumber: Bool {
     switch self {
     case .count, .sum: true

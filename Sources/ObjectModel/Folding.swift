@@ -57,7 +57,7 @@ package enum Folding {
     return folded
   }
 
-  /// Returns the length of the first part of a text, in bytes.
+  /// Returns the length of the part of a text that is folded next, in bytes.
   private static func cut(_ text: Substring) -> Int {
     var text = text
     return text.withUTF8 { bytes in

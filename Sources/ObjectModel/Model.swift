@@ -29,8 +29,8 @@ package final class Model: Sendable {
   package let values: [ModelValues]
   /// Named requests.
   package let templates: [ModelTemplate]
-  /// The entities and properties that this version gives up with their data, such as `Memo` and
-  /// `Task.color`.
+  /// The names of the entities and properties that this version deletes with their data, such as
+  /// `Memo` and `Task.color`.
   package let removed: Set<String>
   /// The rules by which objects of the previous version become objects of this version; nil if the
   /// migration is inferred.
@@ -104,7 +104,8 @@ package final class Model: Sendable {
       return ObjectKey(entity: entity, object: object)
     }
     let slot = EntityDescription.slot(of: object)
-    // Two families may have had a descendant in the same slot.
+    // Two families may have used the same slot, so an object in the retired entity's own slot
+    // belongs to that entity.
     if isRetired(entity), slot == 0 || self.entity(entity).familyPosition.slot == slot {
       return ObjectKey(entity: entity, object: object)
     }

@@ -69,8 +69,8 @@ extension ModelDocument {
   /// Returns a document with its entities and properties in the order of another document of the
   /// same version of a model.
   ///
-  /// Of the members that may differ, only the order of the entities affects stored data. Stored
-  /// requests and texts for people, for example, do not.
+  /// Files with the same hash can differ in their order and in members such as stored requests. Of
+  /// these differences, only the order of the entities affects stored data.
   ///
   /// - Parameters:
   ///   - other: A model file's content.

@@ -85,7 +85,7 @@ extension ModelDocument {
     }
   }
 
-  /// Returns why a property cannot have an expression, nil if it can.
+  /// Returns why a property cannot have an expression, or nil if it can.
   private static func obstacle(to name: String, of entity: EntityDescription) -> String? {
     switch entity.property(named: name) {
     case .attribute(let attribute)? where attribute.derived != nil:

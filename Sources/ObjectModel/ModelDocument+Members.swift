@@ -15,7 +15,8 @@ extension ModelDocument {
     }
   }
 
-  /// Checks `userInfo`, which is for people, and `versionHashModifier`, which is for versions.
+  /// Checks `userInfo`, which has texts for people, and `versionHashModifier`, which changes the
+  /// hash.
   mutating func checkAnnotations(_ value: JSONValue, at path: String) {
     _ = optionalText(value, "versionHashModifier", at: path)
     guard let texts = value["userInfo"], !texts.isNull else { return }

@@ -132,7 +132,7 @@ package struct ModelDocument {
     )
   }
 
-  /// Reads the names of entities and properties that the model gives up, and must no longer have.
+  /// Reads the names of the deleted entities and properties, which the model must no longer have.
   private mutating func removed(
     _ document: JSONValue,
     _ entities: [EntityDescription]
@@ -147,8 +147,8 @@ package struct ModelDocument {
       let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
       let entity = entities.first { $0.name == parts[0] }
       let property = parts.count == 1 ? nil : entity?.property(named: String(parts[1]))
-      // Clients may have written the values of an attribute that is derived now; such values are
-      // given up.
+      // Clients may have written values of an attribute that is now derived; the model may delete
+      // such values.
       var isDerived = false
       if case .attribute(let attribute)? = property { isDerived = attribute.derived != nil }
       let isPresent = parts.count == 1 ? entity != nil : property != nil && !isDerived

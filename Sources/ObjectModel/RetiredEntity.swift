@@ -3,13 +3,14 @@ package import JSON
 
 /// An entity that only earlier versions of a store's model had, and whose changes are in the log.
 ///
-/// A retired entity has no table. Its description has the attributes and to-ones that the log has
-/// of its objects, and does not mark inherited ones. Its entity number is above those of the model.
+/// A retired entity has no table. Its description has the attributes and to-ones whose values the
+/// log has, and does not mark inherited properties. Its entity number is greater than all entity
+/// numbers of the model.
 package struct RetiredEntity: Sendable {
   package let description: EntityDescription
   /// The greatest number that an object of the entity had.
   ///
-  /// A later entity of the same name does not reuse the numbers up to this one.
+  /// A later entity of the same name does not reuse object numbers up to `lastObject`.
   package let lastObject: Int64
 
   /// The first entity number of a retired entity; a model has fewer entities.

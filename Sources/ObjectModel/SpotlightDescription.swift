@@ -157,7 +157,7 @@ extension ModelDocument {
     return boosts.sorted { $0.attribute < $1.attribute }
   }
 
-  /// The maximum weight of a boost, up to which scores remain numbers.
+  /// The maximum weight of a boost, so that scores remain finite numbers.
   private static let boostMax = 10.0
 
   private static func positive(_ value: JSONValue?) -> Double? {

@@ -2,10 +2,10 @@ package import ObjectModel
 import SQLite
 import StoreLayout
 
-/// The statements that log the changes of a Cordial statement with many rows.
+/// The statements that log a bulk change that Cordial makes with triggers off.
 ///
-/// These statements write the same log rows as the triggers, at a third of the cost. For every
-/// other writer, the triggers write the log.
+/// These statements write the same log rows as the triggers, at a third of the cost. The triggers
+/// log all other changes.
 package enum BulkLog {
   /// Returns whether logging is the only effect of an update's triggers.
   ///
@@ -90,7 +90,7 @@ package enum BulkLog {
   ///   - columns: Each column that is set, with its new value as SQL.
   ///   - entity: The entity.
   ///   - row: The prefix of the row's columns, such as `t.`.
-  /// - Returns: SQL that contains the new value of each column once.
+  /// - Returns: An SQL expression that contains each `value` exactly once.
   package static func before(
     _ columns: [(name: String, value: String)],
     of entity: EntityDescription,

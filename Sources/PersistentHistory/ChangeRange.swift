@@ -4,7 +4,7 @@ import SQLite
 package struct ChangeRange: Sendable, Hashable {
   /// The number of the change before the range.
   package let after: Int64
-  /// The number of the last change; `after` for an empty range.
+  /// The number of the last change in the range; equal to `after` if the range is empty.
   package let through: Int64
 
   package var count: Int { Int(through - after) }
@@ -12,8 +12,8 @@ package struct ChangeRange: Sendable, Hashable {
 
   /// Creates a range.
   ///
-  /// - Throws: `SQLiteError` if the range would end before its beginning or begin before 0, which
-  ///   only a damaged file can cause.
+  /// - Throws: `SQLiteError` if `through` is less than `after` or `after` is negative; only a
+  ///   damaged file contains such numbers.
   package init(after: Int64, through: Int64) throws {
     guard after >= 0, after <= through else {
       throw SQLiteError(.corrupt, "An entry of the history ends before its predecessor")

@@ -1,7 +1,7 @@
 package import CordialValues
 package import SQLite
 
-/// The retained commits, looked up by their numbers and by the tokens that clients have.
+/// A lookup of retained commits by number or by a client's token.
 ///
 /// Only the thread of its connection may use the table.
 package final class CommitTable {
@@ -15,7 +15,8 @@ package final class CommitTable {
   private let generation: UInt32
   private let entryStatement: PreparedStatement
   private let oldestStatement: PreparedStatement
-  /// The query of the barriers; nil if only an earlier version has opened the store for writing.
+  /// The query for the newest barrier; nil if the store lacks `cordial_undo`, which only a store of
+  /// an earlier version does.
   private let barrierStatement: PreparedStatement?
 
   /// Creates the table of a connection.

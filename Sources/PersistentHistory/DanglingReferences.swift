@@ -2,12 +2,11 @@ package import ObjectModel
 package import SQLite
 import StoreLayout
 
-/// The owner of the mark `StoreMetadata.mayDangle`, which means that a to-one may reference a
-/// missing object.
+/// The reader and writer of the mark `StoreMetadata.mayDangle`.
 ///
-/// Of Cordial's saves, only those with the delete rule `noAction` leave such references. An
-/// external SQLite client may write any reference. Without the mark, queries need not check
-/// references.
+/// The mark means that a to-one may reference a missing object. A Cordial save leaves such a
+/// reference only if it deletes an object with the delete rule `noAction`. An external SQLite
+/// client may write any reference. Without the mark, queries need not check references.
 package struct DanglingReferences {
   /// SQL for whether the mark is set.
   package static let isMarked = StoreMetadata.mayDangle.isPresent
@@ -15,7 +14,7 @@ package struct DanglingReferences {
   private let db: SQLiteConnection
   private let model: Model
 
-  /// Creates the owner of a store's mark.
+  /// Creates the reader and writer of a store's mark.
   ///
   /// - Parameters:
   ///   - db: A connection to the store.
@@ -51,7 +50,7 @@ package struct DanglingReferences {
     }
   }
 
-  /// Returns whether a reference of an earlier commit may dangle.
+  /// Returns whether a reference may dangle in the store as of an earlier commit.
   ///
   /// - Parameters:
   ///   - commit: The number of the commit.

@@ -2,8 +2,7 @@ package import ObjectModel
 package import SQLite
 import StoreLayout
 
-/// The statements that update the derived values that triggers cannot compute or may compute
-/// wrongly.
+/// The statements that update derived values for which triggers are insufficient.
 ///
 /// Triggers cannot compute texts and sort keys, which need ICU, nor sums of decimals and doubles.
 /// Triggers may compute wrong values when an external client runs a `REPLACE`.

@@ -5,7 +5,7 @@ import StoreLayout
 
 /// The members of to-manys at a past position of the log.
 ///
-/// The lists start with the current members, and rewind the log row by row.
+/// The caller starts each list with its current members, and then rewinds the log row by row.
 ///
 /// - Complexity: Rewinding a log row takes constant time, whatever the count and length of the
 ///   lists.
@@ -15,7 +15,7 @@ package struct FormerLists {
   private var lists: [ListName: [Int64: Int64]] = [:]
   /// The to-ones whose inverses are among the lists.
   private var toOnes: [RelationshipDescription] = []
-  /// The object numbers that these to-ones reference, as far as `lists` contains the inverse lists.
+  /// The object number that each of these to-ones references, if `lists` contains the inverse list.
   private var targets: [Reference: Int64] = [:]
 
   private struct ListName: Hashable {
@@ -29,7 +29,7 @@ package struct FormerLists {
     let object: Int64
   }
 
-  /// The sort position of a member without a logged position, so that the member is last.
+  /// The sort position of a member whose position the log lacks; it sorts the member last.
   private static let unknown = Int64.max
 
   package init(_ model: Model) {
@@ -102,7 +102,7 @@ package struct FormerLists {
     }
   }
 
-  /// Sets the objects that an object's to-ones referenced.
+  /// Moves an object into the inverse lists of the objects that its to-ones referenced earlier.
   ///
   /// - Parameters:
   ///   - row: A log row of an object.

@@ -8,10 +8,10 @@ extension HistoryLog {
   /// - Parameters:
   ///   - from: The commit after which the changes begin.
   ///   - through: The commit with which the changes end; both commits are sealed.
-  /// - Returns: The change set, and the commits of every changed object, also of those that were
-  ///   inserted and deleted again; nil if the log does not reach back to `from`.
+  /// - Returns: The change set, and the first and last commit for every changed object, including
+  ///   objects that were inserted and then deleted; nil if the log does not reach back to `from`.
   /// - Throws: `SQLiteError`.
-  /// - Complexity: Linear in the changes logged between the two.
+  /// - Complexity: Linear in the changes logged between the two commits.
   package func changesWithSpans(
     from: Int64,
     through: Int64

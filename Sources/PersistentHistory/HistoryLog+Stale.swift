@@ -10,8 +10,8 @@ extension HistoryLog {
   private final class Reading {
     let version: Int64
     var rows: [HistoryRow] = []
-    /// The last change before the commit that ended the object's version; nil until a row of that
-    /// commit is read.
+    /// The number of the last change before the commit that ended `version`; nil until the log row
+    /// that ended `version` is read.
     var begin: Int64?
 
     init(_ version: Int64) {

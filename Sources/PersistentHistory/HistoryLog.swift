@@ -1,4 +1,5 @@
-// PersistentHistory: the log. Triggers, reading after a token, sealing, followers' positions.
+// PersistentHistory: the log of a store's changes. Reading after a token, sealing, undo, purges,
+// followers' positions.
 //
 // Must not know: search, subscriptions, callers.
 //
@@ -108,7 +109,7 @@ package final class HistoryLog {
   /// - Parameters:
   ///   - from: The commit after which the changes begin, with its last change.
   ///   - head: The newest commit, with which the changes end.
-  ///   - changesMax: The maximum number of changes logged between the two.
+  ///   - changesMax: The maximum count of logged changes; with more changes, the result is nil.
   /// - Returns: The change set; nil when there are more changes, or when the log does not reach
   ///   back to `from`.
   /// - Throws: `SQLiteError`.
@@ -192,9 +193,9 @@ package final class HistoryLog {
     }
   }
 
-  /// Returns the last commit of a range with a limited number of changes.
+  /// Returns the last commit of the longest range with at most the given count of changes.
   ///
-  /// The range has at least one commit, if a commit follows `from`.
+  /// If a commit follows `from`, the range contains that commit, even with too many changes.
   ///
   /// - Parameters:
   ///   - from: The commit after which the range begins.
@@ -356,7 +357,8 @@ package final class HistoryLog {
   ///   - from: The commit after which the range begins.
   ///   - head: The newest commit, with which the range ends.
   ///   - entities: The entities of the objects.
-  ///   - columns: The required columns, by entity; nil for all columns.
+  ///   - columns: The required columns, by entity; updates of other columns are skipped. Nil
+  ///     requires all columns.
   /// - Returns: The values that changes replaced, in the log's format; nil for an object that did
   ///   not exist. The result may include columns that were not required.
   /// - Throws: `SQLiteError`.

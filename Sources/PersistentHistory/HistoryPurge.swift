@@ -2,9 +2,9 @@ package import SQLite
 
 /// A purge of the oldest part of the log, in small steps.
 ///
-/// A purge deletes the entries of commits before their changes, so that no reader finds a commit
-/// with only some of its changes. The oldest position is then after the deleted commits. A purge
-/// that was interrupted continues where it stopped.
+/// A purge first deletes the entries of commits and then their changes, so that no reader finds a
+/// commit with only some of its changes. The oldest readable position is then after the deleted
+/// commits. A purge that was interrupted continues where it stopped.
 package struct HistoryPurge {
   /// The number of rows that one step deletes; small, so that a save hardly waits for the step.
   package static let stepRows: Int64 = 4000
@@ -17,8 +17,9 @@ package struct HistoryPurge {
 
   /// Deletes some of the log's rows before a position.
   ///
-  /// - Parameter number: The commit that becomes the oldest position.
-  /// - Returns: The number of commits deleted; nil when nothing is left to delete.
+  /// - Parameter number: The number of the commit that becomes the oldest position.
+  /// - Returns: The count of deleted commits, 0 if the step deleted only changes; nil when nothing
+  ///   is left to delete.
   /// - Throws: `SQLiteError`.
   package func step(to number: Int64) throws -> Int? {
     guard
@@ -50,8 +51,8 @@ package struct HistoryPurge {
         try LogNumbers.checked(row.integer(1)) - 1
       )
     }
-    // The newest of these changes stays although no reader needs it, because SQLite continues
-    // numbering from the greatest number in the table.
+    // The last change of the oldest retained commit stays although no reader needs it, because
+    // SQLite continues numbering from the greatest number in the table.
     guard let (first, last) = bounds, let first, first <= last else { return nil }
     try db.execute(
       "DELETE FROM cordial_change WHERE number <= ?",

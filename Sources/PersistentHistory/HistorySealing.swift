@@ -79,8 +79,9 @@ package final class HistoryWriter {
   ///   - stamp: The time and mark of the new commit.
   /// - Throws: `SQLiteError`.
   package func seal(_ head: HistoryHead, _ stamp: CommitStamp) throws {
-    // An external update that changed nothing logs a row without former values. Cordial logs a
-    // version increment in the same form, so that this row would count as an increment.
+    // An external update that changed nothing logs a row without former values. Such a row must be
+    // deleted, because it has the form of Cordial's version increments and would count as an
+    // increment.
     try db.execute(
       """
       DELETE FROM cordial_change

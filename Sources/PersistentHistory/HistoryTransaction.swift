@@ -189,7 +189,7 @@ package struct HistoryChange: Sendable {
   package var before: [LoggedValue]
   /// The object's version at its last deletion; nil if the commit did not delete the object.
   package var deletedVersion: Int64?
-  /// The objects that the commit linked or unlinked, by relationship; an undo reverses both.
+  /// The objects that the commit linked, by relationship; `unlinked` has the unlinked objects.
   package var linked: [String: Set<ObjectKey>] = [:]
   package var unlinked: [String: Set<ObjectKey>] = [:]
 }

@@ -28,9 +28,9 @@ package struct LinkRowIdentity: Hashable, Sendable {
   }
 }
 
-/// The changes of objects after some groups of commits, by commits that are still in effect.
+/// The changes to objects after given groups of commits, as far as the changes are still in effect.
 ///
-/// These changes do not count:
+/// These changes are ignored:
 /// - a change that was undone
 /// - an undo of a commit that is not older than the group
 /// - a redo by the group's author of a commit that is not newer than the group
@@ -50,7 +50,8 @@ package struct LaterChanges: Sendable {
   }
 
   private let model: Model
-  /// The ordinary commit at the origin of each group, by the group's first commit.
+  /// The ordinary commit with which each group's chain of reverts began, by the group's first
+  /// commit.
   var origins: [Int64: Int64] = [:]
   /// The value before each write, by object and property.
   private var written: [ObjectKey: [String: [Entry<LoggedValue>]]] = [:]
@@ -107,7 +108,7 @@ package struct LaterChanges: Sendable {
   ///   - key: The object.
   ///   - property: The property.
   ///   - group: The group.
-  ///   - row: The log row after which writes count, if the group begins earlier.
+  ///   - row: The number of a log row; writes up to this row are ignored.
   /// - Returns: The value; nil if the property was not written.
   package func value(
     before key: ObjectKey,
@@ -138,7 +139,7 @@ package struct LaterChanges: Sendable {
   /// - Parameters:
   ///   - link: The link row.
   ///   - group: The group.
-  ///   - row: The log row after which changes count, if the group begins earlier.
+  ///   - row: The number of a log row; changes up to this row are ignored.
   /// - Returns: Whether the link row was changed.
   package func changesLink(
     _ link: LinkRowIdentity,

@@ -31,10 +31,11 @@ package enum LogTables {
 
   /// The SQL that creates `cordial_undo`, which has a row for each group that a commit reverted.
   ///
-  /// A row has the direction of the revert, 0 for undo or 1 for redo, and the range of its changes.
-  /// It also has the first and last commit of the group, and the group's context. If the group is
-  /// itself a revert, the row has the revert's `number` and `place` instead. A row of kind 2 marks
-  /// a commit up to which nothing can be undone.
+  /// `number` is the commit that reverted the group, and `place` is the index of the revert in the
+  /// commit. `kind` is 0 for an undo and 1 for a redo. `after` and `through` bound the changes of
+  /// the revert. `first`, `last` and `context` are the group's first commit, last commit and
+  /// context. If the group is itself a revert, `revertedPlace` is the `place` of that revert. A row
+  /// of kind 2 marks a commit up to which nothing can be undone.
   private static let undoTable = """
     CREATE TABLE IF NOT EXISTS cordial_undo(
       number INTEGER NOT NULL, place INTEGER NOT NULL, kind INTEGER NOT NULL,
@@ -50,8 +51,8 @@ package enum LogTables {
       name TEXT PRIMARY KEY, number INTEGER NOT NULL, seen INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     """
 
-  /// The SQL that creates `cordial_lease`, with the positions that each process's subscriptions
-  /// need.
+  /// The SQL that creates `cordial_lease`, with the process and the last examined commit of each
+  /// service that has subscriptions.
   private static let leaseTable = """
     CREATE TABLE IF NOT EXISTS cordial_lease(
       name TEXT PRIMARY KEY, process INTEGER NOT NULL, start TEXT NOT NULL,

@@ -1,7 +1,7 @@
-/// A reader for the names of the properties with former values in log rows, without parsing the
-/// values.
+/// A reader of the property names in log rows, which avoids parsing the former values.
 ///
-/// Log rows of one statement have the same names, so that they share one set.
+/// The log rows of one statement have the same names. For such rows, the reader returns the set of
+/// the first row again.
 package struct LoggedNames {
   /// The names of the row that was read last, in the order of the log.
   private var last: [String] = []

@@ -180,8 +180,9 @@ package final class PastTables {
     let quoted = SQLNames.quoted(table)
     let list = columns.map(SQLNames.quoted).joined(separator: ", ")
     let keys = key.map(SQLNames.quoted).joined(separator: ", ")
-    // SQLite finds a row by an integer column of a join only if the key column is an integer too.
-    // The other columns have no type, so that SQLite stores each value unchanged.
+    // When SQLite joins an integer column with a key column, it uses the key's index only if the
+    // key column has the type integer. The other columns have no type, so that SQLite stores each
+    // value unchanged.
     let typedKeys = key.map { "\(SQLNames.quoted($0)) INTEGER" }.joined(separator: ", ")
     let rest = columns.dropFirst(key.count).map { ", \(SQLNames.quoted($0))" }.joined()
     try db.execute(
@@ -270,7 +271,7 @@ private struct FormerRows {
     _ present: Present
   ) throws {
     guard model.hasEntity(row.entity) else { return }
-    // The entity has no table, so that its log rows are link rows or sort positions.
+    // An abstract entity has no table. Its log rows can only describe link rows or sort positions.
     if model.entity(row.entity).isAbstract, ![.link, .unlink].contains(row.kind),
       row.formerPosition == nil
     {

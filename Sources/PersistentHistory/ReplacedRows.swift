@@ -74,8 +74,8 @@ struct ReplacedRows {
   ) throws {
     let toOnes = entity.relationships.count { !$0.toMany }
     guard toOnes > 0 else { return }
-    // A statement displaces at most one row by object number, one by identity, and one by each
-    // unique set.
+    // An inserted row replaces at most one row with the same object number, one row with the same
+    // identity, and one row for each unique set of attributes.
     let limit = (entity.unique.count + 2) * (toOnes + 1)
     let rows = try PreparedStatement(
       db,
@@ -165,9 +165,10 @@ struct ReplacedRows {
     return pieces.isEmpty ? "''" : pieces.joined(separator: " || ")
   }
 
-  /// Logs that replaced rows moved to the end of their owners' lists, instead of leaving the lists.
+  /// Logs that replaced rows moved to the end of their lists, instead of a removal from the lists.
   ///
-  /// The to-ones of these rows are unchanged. A row that was already last is not logged.
+  /// The method handles rows whose to-one is unchanged. If a row was already last, the method
+  /// deletes the log row.
   private func logMoves(
     _ toOne: RelationshipDescription,
     _ toMany: RelationshipDescription,

@@ -22,12 +22,11 @@ package struct RevertGroup: Sendable, Equatable {
   package let changes: [ChangeRange]
 }
 
-/// The record of undos and redos, which determines the next undo and redo; on the writer's
-/// connection.
+/// The record of a store's undos and redos, on the writer's connection.
 ///
-/// An undo is a commit with its own changes in the log. `cordial_undo` stores the groups that it
-/// reverted, so that undo works after a restart and in every process. A redo reverts an undo, and
-/// can itself be undone.
+/// The record determines the next undo and redo. An undo is a commit with its own changes in the
+/// log. `cordial_undo` stores the groups that each undo reverted, so that undo works after a
+/// restart and in every process. A redo reverts an undo, and can itself be undone.
 package final class UndoLog {
   private let db: SQLiteConnection
   private let model: Model
@@ -83,7 +82,7 @@ package final class UndoLog {
       return index < ranges.count && ranges[index].contains(number)
     }
 
-    /// Returns the ordinary commit at the origin of a revert, through all reverts between.
+    /// Returns the ordinary commit with which a revert's chain of reverts began.
     func origin(_ number: Int64, _ index: Int64?) -> Int64 {
       var name = (number: number, index: index)
       while let index = name.index,
@@ -199,7 +198,7 @@ package final class UndoLog {
         // An ordinary save with changes ends the redo; a save without changes does not.
         guard rows.integer(1) == before else { return (collector.end(), false) }
       } else if rows.integer(1) == before {
-        // A commit that only records its transaction does not separate adjacent commits.
+        // A commit without changes does not separate the commits before and after it.
         continue
       } else if state.isUndone(number, of: author) {
         collector.close()

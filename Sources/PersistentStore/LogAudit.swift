@@ -3,7 +3,7 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// A summary of the log for each object: its versions, and whether the object exists.
+/// A summary of the history log for each object: its versions, and whether the object exists.
 ///
 /// The audit reads the log in the order of entities and objects. SQLite sorts the log with a
 /// temporary file, so that the required memory does not depend on the size of the log.
@@ -36,7 +36,7 @@ final class LogAudit {
   /// Whether the statement has a row.
   private var hasRow: Bool
 
-  /// Begins to read the log.
+  /// Begins to read the history log.
   ///
   /// - Complexity: Linear in the log, apart from the sort.
   init(_ snapshot: StoreSnapshot) throws {
@@ -54,7 +54,7 @@ final class LogAudit {
     }
   }
 
-  /// Ends the reading.
+  /// Resets the statement that reads the log.
   func end() {
     rows.reset()
     hasRow = false

@@ -4,17 +4,18 @@ package import Interruptions
 package import PersistentHistory
 import SQLite
 
-/// Followers of the log, copies, and the removal of old history.
+/// Followers of the history log, copies of the store, and the removal of old history.
 extension PersistentStore {
   /// The maximum number of followers of a store.
   package static let followersMax = 1000
 
-  /// Registers a follower of the log; see `StoreWriter.register`.
+  /// Registers a follower of the history log; see `StoreWriter.register`.
   ///
   /// - Parameters:
   ///   - name: The follower's name.
-  ///   - since: The position of a new or expired follower; nil for the newest commit.
-  ///   - silence: The time for which a follower may be silent, in milliseconds.
+  ///   - since: The position at which a new or expired follower starts; nil starts a new follower
+  ///     at the newest commit, and fails for an expired follower.
+  ///   - silence: The time without a request after which a follower expires, in milliseconds.
   ///   - source: The client's connection.
   ///   - completion: Called on the writer's thread with the follower's position.
   package func register(
@@ -32,7 +33,7 @@ extension PersistentStore {
   /// - Parameters:
   ///   - name: The follower's name.
   ///   - token: The position.
-  ///   - silence: The time for which a follower may be silent, in milliseconds.
+  ///   - silence: The time without a request after which a follower expires, in milliseconds.
   ///   - source: The client's connection.
   ///   - completion: Called on the writer's thread with the follower's new position.
   package func acknowledge(
@@ -45,7 +46,10 @@ extension PersistentStore {
     write(source, completion) { try $0.acknowledge(name, token, silence: silence) }
   }
 
-  /// Records the position that a service's subscriptions need, or ends the service's lease.
+  /// Records the last commit that a service's subscriptions have examined, or ends the service's
+  /// lease.
+  ///
+  /// While the service runs, no purge of another service removes the history after that commit.
   ///
   /// - Parameters:
   ///   - name: The name of the service's lease.
@@ -104,7 +108,8 @@ extension PersistentStore {
     _ completion: @escaping @Sendable (Result<StoreBackup.Outcome, StoreError>) -> Void
   ) {
     let (source, environment, opened, writer) = (container, environment, opened, writer)
-    // If another program changed the log, the copy would contain pages that no connection wrote.
+    // If another program changed the write-ahead log, the copy would contain pages that no
+    // connection of Cordial wrote.
     let check: @Sendable () throws -> Void = {
       if let writer { try writer.checkFiles() } else { try opened?.check() }
     }
@@ -125,9 +130,9 @@ extension PersistentStore {
   /// Removes the history before a commit, in small steps between saves.
   ///
   /// - Parameters:
-  ///   - number: The commit that becomes the oldest position.
-  ///   - silence: The time for which a follower may be silent, in milliseconds; a purge does not
-  ///     remove history that an unexpired follower needs.
+  ///   - number: The number of the commit that becomes the oldest retained position.
+  ///   - silence: The time without a request after which a follower expires, in milliseconds. The
+  ///     purge keeps the history that an unexpired follower needs.
   ///   - ownLease: The name of this service's lease. The purge ignores this lease, because the
   ///     caller knows the service's newer position.
   ///   - work: The interruption, which stops the purge between two steps, and the receiver of its
@@ -172,7 +177,7 @@ extension PersistentStore {
   }
 }
 
-/// The part of the log that a purge removes.
+/// The part of the history log that a purge removes.
 package enum HistoryPurgeGoal: Sendable {
   /// Everything before a position.
   case token(StoreToken)
@@ -185,7 +190,7 @@ package enum HistoryPurgeGoal: Sendable {
 }
 
 extension StoreSnapshot {
-  /// Returns the followers of the log, in the order of their names.
+  /// Returns the followers of the history log, in the order of their names.
   ///
   /// - Returns: The followers.
   /// - Throws: `SQLiteError`.
@@ -221,7 +226,7 @@ extension StoreSnapshot {
     return leases.filter(\.process.isRunning)
   }
 
-  /// Returns the commit that becomes the oldest position when a purge reaches a goal.
+  /// Returns the commit that becomes the oldest retained position when a purge reaches a goal.
   ///
   /// - Parameter goal: The goal.
   /// - Returns: The number of the commit; the number of the oldest commit if the purge has nothing
@@ -265,7 +270,7 @@ extension StoreSnapshot {
     return try row.step() ? row.optionalInteger(0) : nil
   }
 
-  /// Returns the first commit whose last change has at least a given number.
+  /// Returns the first commit whose last change has this number or a greater number.
   private func firstCommit(from change: Int64) throws -> Int64? {
     let row = try statement("SELECT min(number) FROM cordial_transaction WHERE lastChange >= ?")
     defer { row.reset() }

@@ -4,10 +4,11 @@
 // Must not know: followers, frames, the names of methods.
 //
 // What always holds:
-// 1. A save is whole or absent, and leaves one entry in the log, in the same transaction.
+// 1. A save is stored whole or not at all, and adds at most one commit to the history log, in the
+//    same transaction.
 // 2. When a `full` save is acknowledged, its commit has been fsynced.
-// 3. The writer waits for no reader or follower: readers see snapshots, and followers read the log
-//    later.
+// 3. The writer waits for no reader or follower: readers see snapshots, and followers read the
+//    history log later.
 // 4. SQL text contains no text of a request, except names that the model has; values are bound.
 
 import CordialValues
@@ -34,7 +35,8 @@ package final class PersistentStore: Sendable {
   /// The function that opens a reader, and checks that the store's files are still the opened
   /// files.
   private let openReader: @Sendable () throws -> StoreReader
-  /// The files that this process opened; nil if its connections take no locks.
+  /// The check that the store's files are still the files that this process opened; nil if the
+  /// connections take no locks.
   let opened: OpenedFiles?
   let writer: WriterQueue?
   private let readers: ReaderPool
@@ -43,9 +45,9 @@ package final class PersistentStore: Sendable {
   /// These readers are separate, because their temporary views make SQLite recompile a connection's
   /// statements.
   private let pastReaders: ReaderPool
-  /// The sorts without an index that requests needed.
+  /// The sorts of requests for which the store had no database index.
   package let unindexedSorts = UnindexedSorts()
-  /// The indexes that requests used.
+  /// The database indexes that requests used.
   private let usedIndexes = UsedIndexes()
   private let removesFolder: Bool
   /// The serial queue of the copies, so that clients cannot start many copies at once.
@@ -53,7 +55,7 @@ package final class PersistentStore: Sendable {
 
   /// The number of read connections that stay open.
   private static let readersKept = 3
-  /// The number of connections for present commits for each connection for past commits.
+  /// The ratio of connections for the newest commit to connections for past commits.
   ///
   /// A connection for past commits keeps in memory the rows that changed after its commit.
   private static let readersToPastReader = 8
@@ -140,8 +142,8 @@ package final class PersistentStore: Sendable {
       if isReadOnly {
         writer = nil
         first = try makeReader()
-        // Connections of other roles take no locks, so another process may remove the log at any
-        // time.
+        // Connections of other roles take no locks, so another process may remove the write-ahead
+        // log at any time.
         opened = role == .reader ? OpenedFiles(container.storePath) : nil
       } else {
         if model != nil { try StoreFile.updateModel(facts.model, at: container.storePath) }
@@ -159,7 +161,7 @@ package final class PersistentStore: Sendable {
       openReader = { [opened] in
         try opened?.check()
         let reader = Result { try makeReader() }
-        // If the log was removed meanwhile, SQLite has opened a new, empty log.
+        // If the write-ahead log was removed meanwhile, SQLite has opened a new, empty one.
         try opened?.check()
         return try reader.get()
       }
@@ -227,7 +229,8 @@ package final class PersistentStore: Sendable {
     )
   }
 
-  /// Returns the reason why the store is read-only, and whether its write-ahead log has commits.
+  /// Returns a message that says why the store is read-only and whether its write-ahead log has
+  /// commits.
   private static func readOnlyReason(_ container: StoreContainer) -> String {
     let log =
       FileSize.of([container.storePath + "-wal"]) > 0
@@ -235,7 +238,7 @@ package final class PersistentStore: Sendable {
     return "\(container.path) is on a read-only file system: it is only read, \(log)"
   }
 
-  /// Names the store in an error of SQLite.
+  /// Converts an error to a `StoreError`; the message for a damaged file names the file.
   private static func described(_ error: any Error, _ container: StoreContainer) -> StoreError {
     let described = StoreError(any: error)
     guard error is SQLiteError, described.code == .storeCorrupt else { return described }

@@ -44,7 +44,7 @@ package struct ReadSchedule {
   ///   - read: A running read.
   ///   - hasUsedSlice: Whether the read has run for a slice of time since it began or continued.
   ///   - now: The time.
-  /// - Returns: Whether the read pauses, until `resume` returns it.
+  /// - Returns: Whether the read has to pause until `resume` returns it.
   package mutating func check(_ read: Int, hasUsedSlice: Bool, at now: UInt64) -> Bool {
     if quick.contains(read) {
       guard hasUsedSlice else { return false }

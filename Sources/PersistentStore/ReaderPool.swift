@@ -36,7 +36,7 @@ package struct ReadTurn: Sendable {
 final class ReaderPool: Sendable {
   typealias Body = @Sendable (Result<StoreReader, StoreError>) -> Void
 
-  /// A connection with its thread; without a given connection, the first read opens a connection.
+  /// A connection with its queue; if no open connection is given, the first read opens it.
   private final class Reader: Sendable {
     let queue = DispatchQueue(label: "cordial.reader")
     /// The connection, which only the queue uses; nil until it is open.
@@ -53,7 +53,7 @@ final class ReaderPool: Sendable {
   private final class Run: @unchecked Sendable {
     let number: Int
     let turn: ReadTurn
-    /// Signalled when the read continues.
+    /// The semaphore that is signalled when the paused read may continue.
     let continues = DispatchSemaphore(value: 0)
     var sliceStart: UInt64
     var nextCheck: UInt64
@@ -86,8 +86,8 @@ final class ReaderPool: Sendable {
 
     /// Removes and returns the next read.
     ///
-    /// - Parameter crowd: The number of running reads from which a source with a running read must
-    ///   wait.
+    /// - Parameter crowd: The number of running reads at which a source that has a running read
+    ///   begins no other read.
     /// - Returns: The read; nil if no read may begin. The pool calls this method again when a read
     ///   ends.
     mutating func next(crowd: Int) -> (turn: ReadTurn, body: Body)? {
@@ -116,7 +116,7 @@ final class ReaderPool: Sendable {
   private let readersMax: Int
   /// The number of connections that stay open.
   private let readersKept: Int
-  /// The number of running reads from which a client with a running read must wait.
+  /// The number of running reads at which a client that has a running read begins no other read.
   ///
   /// The remaining connections are for clients without a running read.
   private var crowd: Int { readersMax - readersMax / 2 }
@@ -201,7 +201,9 @@ final class ReaderPool: Sendable {
     }
   }
 
-  /// Returns the next read; nil after the pool has kept or dropped the reader.
+  /// Returns the next read; nil if no read may begin.
+  ///
+  /// In the latter case, this method keeps the reader as idle or drops it.
   private func next(for reader: Reader) -> (Run, Body)? {
     let now = DispatchTime.now().uptimeNanoseconds
     return state.withLock { state in

@@ -7,8 +7,8 @@ import StoreLayout
 extension StoreVerification {
   /// Reports values that their attribute does not allow.
   ///
-  /// SQLite selects the values that may be invalid; if SQL cannot express the condition, all values
-  /// are read.
+  /// SQLite selects the values that may be invalid. If SQL cannot express the condition, this
+  /// method reads all values.
   mutating func checkValues(
     _ attribute: AttributeDescription,
     of entity: EntityDescription
@@ -76,7 +76,8 @@ extension StoreVerification {
     {
       return false
     }
-    // A value without a JSON form, such as a date after the year 9999, does not decode to itself.
+    // A value without a JSON form, such as a date after the year 9999, does not survive this round
+    // trip.
     return type.codec.decode(WireValue.json(value)) == value
   }
 

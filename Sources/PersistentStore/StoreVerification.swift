@@ -6,8 +6,8 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// A check of a store: the file, its schema, relationships, counts, derived values, and the log
-/// against the rows.
+/// A check of a store: its file, schema, relationships, counts and derived values, and whether the
+/// history log agrees with the rows.
 package struct StoreVerification {
   let snapshot: StoreSnapshot
   private var problems: [JSONValue] = []
@@ -46,7 +46,7 @@ package struct StoreVerification {
     defer { audit.end() }
     try work.report(2, of: stepCount)
     var checked: Int64 = 0
-    // The log is read once, in the order of the entities.
+    // The audit reads the history log once, in the order of the entity numbers.
     let entities = model.concreteEntities.sorted { $0.number < $1.number }
     for (index, entity) in entities.enumerated() {
       checked += try integer("SELECT count(*) FROM \(table(entity))")
@@ -281,7 +281,7 @@ package struct StoreVerification {
 
   /// Compares an entity's objects with their logged states, both in the order of the objects.
   private mutating func checkHistory(_ entity: EntityDescription, _ audit: LogAudit) throws {
-    // Only a log from which nothing was removed must have the insert of each object.
+    // The insert of each object must be logged only if no history was ever purged.
     let isWhole = try snapshot.oldest().number == 0
     var (wrong, gaps, missing) = (HistoryProblems(), HistoryProblems(), HistoryProblems())
     func check(_ object: Int64, _ version: Int64, _ state: LogAudit.State) {

@@ -4,9 +4,10 @@ import JSON
 import PersistentHistory
 import SQLite
 
-/// Followers of the log, and the removal of old history.
+/// Followers of the history log, and the removal of old history.
 extension StoreWriter {
-  /// Runs a transaction that adds no commit to the log; a power failure may undo the transaction.
+  /// Runs a transaction that adds no commit to the history log; a power failure may undo the
+  /// transaction.
   private func note<Answer>(_ body: (SQLiteConnection) throws -> Answer) throws -> Answer {
     try opened.check()
     return try queue.use { db in
@@ -15,12 +16,13 @@ extension StoreWriter {
     }
   }
 
-  /// Registers a follower of the log.
+  /// Registers a follower of the history log.
   ///
   /// - Parameters:
   ///   - name: The follower's name.
-  ///   - since: The position of a new or expired follower; nil for the newest commit.
-  ///   - silence: The time for which a follower may be silent, in milliseconds.
+  ///   - since: The position at which a new or expired follower starts; nil starts a new follower
+  ///     at the newest commit, and fails for an expired follower.
+  ///   - silence: The time without a request after which a follower expires, in milliseconds.
   /// - Returns: The follower's position; a follower that exists keeps its position.
   /// - Throws: `historyExpired` for an expired follower without a new position.
   func register(_ name: String, since: StoreToken?, silence: Int64) throws -> StoreToken {
@@ -78,7 +80,8 @@ extension StoreWriter {
     try note { db in try FollowerTable(db).remove(name) }
   }
 
-  /// Records the position that a service's subscriptions need; nil ends the service's lease.
+  /// Records the last commit that a service's subscriptions have examined; nil ends the service's
+  /// lease.
   func lease(_ name: String, through number: Int64?) throws {
     try note { db in
       guard let number else { return try SubscriptionLeases(db).remove(name) }
@@ -114,7 +117,8 @@ extension StoreWriter {
   /// If a reader still needs the write-ahead log, the store's file shrinks only after that reader
   /// has ended.
   ///
-  /// - Parameter work: The work, which can be stopped only before the new pages are written.
+  /// - Parameter work: The interruption, which can stop the compaction only before SQLite writes
+  ///   the new pages.
   /// - Throws: `storeFull` when the free disk space is smaller than the store; `storeBusy`;
   ///   `Interrupted`.
   func compact(_ work: LongWork) throws {

@@ -5,9 +5,10 @@ extension StoreWriter {
   /// Moves the pages of the write-ahead log into the store's file, unless another connection
   /// prevents this.
   ///
-  /// This method does not wait for readers, because other processes could not write meanwhile. If
-  /// files were replaced, the log stays, because it may have the only copy of some commits. If only
-  /// the log was removed, its pages are moved, because the open file is their only copy.
+  /// This method does not wait for readers, because other processes could not write meanwhile. If a
+  /// file of the store was replaced, the write-ahead log stays, because it may have the only copy
+  /// of some commits. If only the log was removed, its pages are moved from the open file, which is
+  /// their only copy.
   func close() throws {
     try queue.use { db in
       try db.keepLog(true)
@@ -27,12 +28,14 @@ extension StoreWriter {
         try db.begin(.immediate)
         try db.rollback()
       } catch let error as SQLiteError where error.code == .busy {
-        // Another process is writing; a process of Cordial checks the log itself.
+        // Another process holds the lock. A Cordial process checks the log itself.
       }
     }
   }
 
-  /// Empties the write-ahead log, and returns whether no other connection prevented this.
+  /// Empties the write-ahead log, unless another connection prevents this.
+  ///
+  /// - Returns: Whether the log is empty.
   func emptyLog(_ db: SQLiteConnection) throws -> Bool {
     try opened.check()
     return try db.withoutWaiting { try db.emptyLog() }

@@ -27,7 +27,8 @@ final class StoreWriter {
   private let statements: Statements
   /// The names of the entities that have, or whose descendants have, an attribute with a pattern.
   let patterned: Set<String>
-  /// The head after this writer's last commit; another head means that another process wrote.
+  /// The head of the history log after this writer's last commit; if the stored head differs,
+  /// another process wrote.
   private var known: HistoryHead?
   private var isDurable = true
   /// The number of further groups that get a savepoint for each save, because a save has failed.
@@ -151,8 +152,7 @@ final class StoreWriter {
     }
   }
 
-  /// Returns whether an error concerns the whole store, so that repeating the saves alone cannot
-  /// help.
+  /// Returns whether an error concerns the whole store, so that each save would fail alone too.
   private static func concernsWholeStore(_ error: any Error) -> Bool {
     if (error as? StoreError)?.code == .storeCorrupt { return true }
     guard let error = error as? SQLiteError else { return false }
@@ -183,8 +183,8 @@ final class StoreWriter {
   ///
   /// - Parameters:
   ///   - requests: The saves.
-  ///   - failsTogether: Whether the failure of one save makes all saves fail, unless changes had to
-  ///     be sealed first.
+  ///   - failsTogether: Whether the failure of one save makes all saves fail. If changes of an
+  ///     external client are sealed first, a failed save does not affect the other saves.
   ///   - instructionsMax: The maximum number of SQLite's instructions; nil for no limit. A
   ///     transaction with a limit must not seal changes of an external client.
   ///   - db: The writer's connection.
@@ -316,7 +316,8 @@ final class StoreWriter {
       bulk: bulk
     )
     if let revert = request.revert {
-      // A revert may make rows of an external client valid again, such as dangling link rows.
+      // A revert may make dangling link rows of an external client valid again. With `isForeign`,
+      // the values that triggers maintain are computed again too.
       return try pipeline.revert(revert, request, undoLog, head) {
         try history.derived.refresh(after: head.lastChange, isForeign: true)
       }
@@ -326,7 +327,8 @@ final class StoreWriter {
     }
   }
 
-  /// Returns whether an update really changed an object; derived values may have changed back.
+  /// Returns whether an update changed an object; an update of derived values alone may have ended
+  /// with the former values.
   private func differs(_ change: HistoryChange) throws -> Bool {
     let entity = tables.layout.entity(change.key)
     guard change.properties.allSatisfy(entity.entity.isDerived), !change.properties.isEmpty else {
@@ -380,12 +382,14 @@ final class StoreWriter {
     }
     try statements.rollbackToSavepoint.run()
     try statements.release.run()
-    // The numbers of the rolled back inserts are free again.
+    // The object numbers of the rolled back inserts are free again.
     tables.invalidate()
     return outcome
   }
 
-  /// Seals changes after the newest commit; returns the head, and whether there were such changes.
+  /// Seals the changes that were logged after the newest commit.
+  ///
+  /// - Returns: The head of the history log, and whether changes were sealed.
   ///
   /// - Throws: `UnsealedChanges` if changes have to be sealed and `seals` is false; `SQLiteError`.
   private func sealedHead(seals: Bool = true) throws -> (HistoryHead, sealed: Bool) {

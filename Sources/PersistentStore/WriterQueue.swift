@@ -22,10 +22,10 @@ private struct LockWait: Sendable {
 
 /// The queue of the writer, which processes requests in groups.
 ///
-/// Each source has a line, which keeps the order of its requests. A group takes requests from the
-/// lines in turn, so that thousands of requests of one source do not delay other sources. A save by
-/// predicate may read for seconds. It is a group of its own, so that no other save waits for two
-/// such saves.
+/// Each source, mostly a client connection, has a line, which keeps the order of its requests. A
+/// group takes requests from the lines in turn, so that thousands of requests of one source do not
+/// delay other sources. A save by predicate may read for seconds. It is a group of its own, so that
+/// no other save waits for two such saves.
 final class WriterQueue: Sendable {
   /// The maximum number of requests in a group.
   private static let groupMax = 64
@@ -70,12 +70,13 @@ final class WriterQueue: Sendable {
     var lines: [Int: Deque<Work>] = [:]
     /// The sources with requests in lines, in the order of their turns.
     var turns: Deque<Int> = []
-    /// The source of the last group if that group was a save by predicate; otherwise nil.
+    /// The source of the save by predicate that was the last group; nil after any other group.
     var lastReader: Int?
     /// Whether the queue performs requests, or a caller performs a save at once.
     var isRunning = false
     var isClosed = false
-    /// The pause before the next attempt to empty a large log, in seconds; nil without an attempt.
+    /// The pause before the next attempt to empty a large write-ahead log, in seconds; nil if no
+    /// attempt is scheduled.
     var shrinkPause: Int?
     /// The source of the last save.
     var lastSource: Int?
@@ -113,7 +114,7 @@ final class WriterQueue: Sendable {
     mutating func takeGroup() -> [Work] {
       var group = first.map(\.work)
       first.removeAll(keepingCapacity: true)
-      // Other sources may have sent requests during the last save by predicate, and come first.
+      // During the last save by predicate, other sources may have sent requests, which come first.
       if let lastReader, turns.first == lastReader { turns.append(turns.removeFirst()) }
       lastReader = nil
       while group.count < WriterQueue.groupMax, let source = turns.popFirst() {
@@ -263,12 +264,12 @@ final class WriterQueue: Sendable {
     }
   }
 
-  /// The maximum pause between two attempts to empty a large log, in seconds.
+  /// The maximum pause between two attempts to empty a large write-ahead log, in seconds.
   ///
   /// The first pause is one second, and each later pause is twice as long as the previous pause.
   private static let shrinkPauseMax = 64
 
-  /// Schedules an attempt to empty a log that has become large because of a reader.
+  /// Schedules an attempt to empty a write-ahead log that has become large because of a reader.
   ///
   /// Until the next commit, nothing else would empty the log.
   private func shrinkLogLater(after pause: Int = 1) {

@@ -31,14 +31,14 @@ package enum Archive {
     package let model: JSONValue
     /// Whether the lines are the whole content of a store, with its history.
     package let hasHistory: Bool
-    /// The file, as `Importer.run` reads it.
+    /// The archive's file, which `Importer.run` can read.
     package let lines: any InputFile
     /// The byte range of the lines between the first line and the last line.
     package let range: Range<Int>
 
     /// The content of a store, line by line, from the second line on.
     ///
-    /// A row may have any values that SQLite stores.
+    /// A line may be very long, because a row may contain any value that SQLite stores.
     package var content: InputLines {
       InputLines(lines, in: range, firstNumber: 2, lineBytesMax: contentLineBytesMax)
     }
@@ -74,7 +74,7 @@ package enum Archive {
   ///
   /// - Parameters:
   ///   - model: The model's document.
-  ///   - content: Passes each part of the content to its argument, and returns the number of
+  ///   - content: Passes each part of the content to the given function, and returns the number of
   ///     objects.
   ///   - write: Called with each line, without its line end.
   /// - Throws: The errors of `content`.
@@ -142,7 +142,8 @@ package enum Archive {
     return try file.bytes(in: lastLine(of: file)).starts(with: #"{"objects":"#.utf8)
   }
 
-  /// Returns the range of the last line that is not empty; of a long line, only its end.
+  /// Returns the range of the last line that is not empty; for a very long line, the range of its
+  /// end.
   private static func lastLine(of file: any InputFile) throws -> Range<Int> {
     let first = max(0, file.count - lastLineMax)
     let tail = try file.bytes(in: first..<file.count)

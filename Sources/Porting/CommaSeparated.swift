@@ -27,7 +27,8 @@ enum CommaSeparated {
   ///
   /// - Parameters:
   ///   - values: The values of the fields.
-  ///   - json: The indices of the values of json attributes; their texts are written as JSON, too.
+  ///   - json: The indices of the values of json attributes; even their strings are written as
+  ///     JSON.
   ///   - formulas: The treatment of texts that a spreadsheet would compute.
   /// - Returns: The record.
   static func record(
@@ -162,8 +163,8 @@ extension Importer {
   ///     attribute or a to-one.
   ///   - name: The name of the entity.
   ///   - client: A client of the service, whose model has the entity.
-  ///   - write: Called with bytes of the lines for `run`. Each object has the line number of its
-  ///     record.
+  ///   - write: Called with portions of the lines, which `run` reads. An object and its record have
+  ///     the same line number.
   /// - Throws: `PortingError` with the line and the column; `ClientError`; the errors of `write`.
   package static func writeLines(
     commaSeparated file: any InputFile,
@@ -191,7 +192,8 @@ extension Importer {
           "Line \(record.line) has \(record.fields.count) fields, the first line \(header.count)"
         )
       }
-      // A file may have millions of empty lines, so they are written in portions.
+      // Empty lines keep the line numbers. They are written in portions, because a file may have
+      // millions of them.
       while line < record.line {
         let count = min(record.line - line, 1 << 16)
         try write([UInt8](repeating: 0x0A, count: count))

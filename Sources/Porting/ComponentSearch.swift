@@ -12,7 +12,7 @@ struct ComponentSearch {
     case object(String)
     /// The IDs and the ranges of objects that all require one another.
     ///
-    /// The search has already found all other objects that they require, or these are known.
+    /// All other objects that they require are in earlier components, or the caller knows them.
     case component([String], [Waiting])
   }
 
@@ -22,21 +22,21 @@ struct ComponentSearch {
     let number: Int
     let range: Waiting
     var next = 0
-    /// The lowest number of an open object that the object reaches.
+    /// The lowest number of an open object that can be reached from this object.
     var lowest: Int
   }
 
   private var steps: [Step] = []
   /// The objects that are in no component yet, in the order in which they were entered.
   private var open: [(id: String, range: Waiting)] = []
-  /// The numbers of the entered objects, by the bytes of their IDs; nil inside a component.
+  /// The number of each entered object, by the bytes of its ID; nil once a component contains it.
   private var numbers: [[UInt8]: Int?] = [:]
 
   init(_ id: String, _ range: Waiting) {
     enter(id, range)
   }
 
-  /// The IDs of the objects from the first one to the current one; each requires the next.
+  /// The IDs from the first object to the current object; each of these objects requires the next.
   var path: [String] { steps.map(\.id) }
 
   /// The number of objects that were entered and are in no component yet.

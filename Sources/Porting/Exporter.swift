@@ -13,7 +13,8 @@ package enum Exporter {
   /// - Parameters:
   ///   - entities: The names of the entities; an empty list for all entities.
   ///   - client: A client of the service.
-  ///   - ofOneCommit: Whether all objects must be of one commit.
+  ///   - ofOneCommit: Whether the export fails if the store changes between its first and last
+  ///     read.
   ///   - write: Called with each object.
   /// - Returns: The position of the last read, nil if there was none.
   /// - Throws: `PortingError` for an unknown entity, and if another client writes while all objects
@@ -48,7 +49,7 @@ package enum Exporter {
     return token
   }
 
-  /// Returns an object with its composites as nested objects; a fetch returns paths instead.
+  /// Returns an object with composites as nested objects, although a fetch returns them by path.
   private static func nested(_ object: JSONValue) -> JSONValue {
     .object(
       (object.members ?? []).map { member in

@@ -9,13 +9,13 @@ final class ImportIndex {
   enum Table: Int {
     /// The stored ID of each imported object, by its ID in the file.
     case stored
-    /// The objects that wait for objects that they require, by their IDs.
+    /// The waiting objects, by their IDs; each waits for objects that it requires.
     case waiting
-    /// The unread ID for which a waiting object waits, directly or through other objects, by the ID
-    /// of the waiting object.
+    /// The unread ID for which an object waits, directly or through other objects; the key is the
+    /// ID of the waiting object.
     case lacking
-    /// The index of the first unread object in the list of objects that a waiting object requires,
-    /// by the ID of the waiting object; initially 0.
+    /// The position of the first unread object in the `requires` list of a waiting object, by the
+    /// ID of the waiting object; initially 0.
     case firstUnread
     /// The IDs of the waiting objects, by the ID of the awaited object.
     case waiters

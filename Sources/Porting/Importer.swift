@@ -58,7 +58,7 @@ private struct References {
 package struct ImportSummary: Sendable {
   /// The number of saved objects.
   package let imported: Int
-  /// The number of referenced IDs that are not in the file; the references to them were left out.
+  /// The number of referenced IDs that are not in the file; the import omits these references.
   package let unknownCount: Int
   /// Some of the referenced IDs that are not in the file.
   package let unknown: Set<String>
@@ -74,7 +74,7 @@ package struct Importer {
     var object: String
     let property: String
     let kind: Kind
-    /// The IDs of the referenced objects in the file.
+    /// The IDs by which the file names the referenced objects.
     let targets: [String]
   }
 
@@ -94,7 +94,7 @@ package struct Importer {
   private var insertBytes = 0
   /// The temporary ID of each pending insert, by the bytes of its ID in the file.
   ///
-  /// Compared as texts, `é` and `e` with an accent would be equal.
+  /// Swift compares texts in a normalized form, in which `é` and `e` with an accent are equal.
   private var pending: [[UInt8]: String] = [:]
   /// The deferred references of the pending inserts.
   private var deferred: [Deferred] = []
@@ -255,7 +255,7 @@ package struct Importer {
     try stage(released)
   }
 
-  /// Stages objects that wait for staged objects, up to the size of a save.
+  /// Fills the next save with objects that waited for objects in this save.
   private mutating func stageReleased() throws {
     let (only, index) = (self.entity, self.index)
     while inserts.count < batch, !isFull {
@@ -267,7 +267,7 @@ package struct Importer {
     }
   }
 
-  /// Returns the objection to an ID that an object of an earlier line has; nil for a new ID.
+  /// Returns the reason to refuse an ID that an earlier line already uses; nil for a new ID.
   private func objection(to id: String?) throws -> String? {
     guard let id, try pending[Array(id.utf8)] != nil || index.first(.stored, id) != nil else {
       return nil
@@ -303,7 +303,7 @@ package struct Importer {
     }
   }
 
-  /// Returns whether a reference names an object that is saved, or is in the next save.
+  /// Returns whether a reference names a stored object, or an object in the next save.
   ///
   /// The function is static, because a method would read all of `self` while `required` changes.
   private static func isKnown(
@@ -316,7 +316,7 @@ package struct Importer {
       || index.first(.stored, target) != nil
   }
 
-  /// Returns whether a reference names an object of the store rather than one of the file.
+  /// Returns whether a reference names an object of the store instead of an object of the file.
   ///
   /// - Parameters:
   ///   - target: The ID of the reference.
@@ -351,7 +351,7 @@ package struct Importer {
         missing.append(target)
       }
     }
-    // The order is set when all objects of the list are known.
+    // An ordered list with unknown objects is deferred as a whole, so that its order stays correct.
     let isWhole = kind == .ordered && !missing.isEmpty
     if !missing.isEmpty {
       deferred.append(
@@ -375,7 +375,7 @@ package struct Importer {
     return value.array.map { $0.allSatisfy { $0.string != nil } } ?? false
   }
 
-  /// Records the stored IDs and the deferred references of the objects of a save.
+  /// Records the stored IDs and the deferred references of the objects that a save inserted.
   private mutating func record(_ saved: SaveCall.Result) throws {
     let ids = Dictionary(
       saved.ids.map { ($0.name, $0.value.string ?? "") },

@@ -29,7 +29,8 @@ struct ObjectLines {
     }
   }
 
-  /// The length of lines after which a portion ends, in bytes; parsed values take a multiple of it.
+  /// The total length of lines, in bytes, at which a portion ends; parsed values take several times
+  /// the memory.
   static let portionBytesMax = 4 << 20
 
   private var lines: InputLines
@@ -83,7 +84,8 @@ struct ObjectLines {
       } catch {
         throw PortingError("Line \(line.number): \(error.message)")
       }
-      // A long first line must not end a portion without an object, because that means the end.
+      // A long first line must not end a portion, because a portion without objects means the end
+      // of the file.
       if isArchive, Self.isFrame(object) { continue }
       bytes += line.bytes.count
       let start = first ?? line.offset
@@ -110,7 +112,7 @@ struct ObjectLines {
     return objects
   }
 
-  /// Returns whether a line is the first or the last one of an archive.
+  /// Returns whether a line is the first or the last line of an archive.
   private static func isFrame(_ object: JSONValue) -> Bool {
     object["archive"] != nil || object[.objects] != nil && object["digest"] != nil
   }

@@ -7,16 +7,18 @@ import ObjectModel
 /// Objects that require one another in a cycle are released together, so that one save stores them.
 /// The index holds the waiting objects as byte ranges of the file.
 struct RequiredReferences {
-  /// The maximum number of objects that one save must store together, and of waiting objects that
-  /// one object requires, directly or indirectly, before any of them can be released.
+  /// The maximum number of objects that one save must store together.
+  ///
+  /// The limit also applies to the waiting objects that one object requires, directly or
+  /// indirectly.
   private static let groupMax = 100_000
   /// The maximum length of these objects in the file, in bytes.
   ///
   /// One message must have room for these objects and for the pending objects.
   private static let groupBytesMax = InputLines.lineBytesMax / 4 * 3
-  /// The number of required objects from which a parsed object stays in memory.
+  /// The minimum number of required objects for which a parsed waiting object stays in memory.
   ///
-  /// Each required object may need the parsed object again.
+  /// Otherwise, the search could parse the waiting object again for each of its required objects.
   private static let longListMin = 100
 
   /// The required relationships by entity, in the order of the model.
@@ -48,7 +50,7 @@ struct RequiredReferences {
   /// - Parameters:
   ///   - object: The object.
   ///   - entity: The name of its entity.
-  ///   - max: The number of objects after which the rest is left for `nextReleased`.
+  ///   - max: The number of objects after which the call stops; `nextReleased` returns the rest.
   ///   - isKnown: Returns whether an object of the file is saved, or is in the next save.
   /// - Returns: The objects that can be saved now, together.
   /// - Throws: `PortingError` if another waiting object has the same ID, and if too many objects
@@ -73,20 +75,21 @@ struct RequiredReferences {
     return try release(id, max: max, isKnown)
   }
 
-  /// Records that an object is staged, so that the objects that wait for it can be released.
+  /// Records that an object is in the next save, so that the objects that wait for it can be
+  /// released.
   mutating func staged(_ id: String) throws {
     guard hasWaiting, try index.first(.waiters, id) != nil else { return }
     try index.add(.awaited, "\(awaitedCount)", id)
     awaitedCount += 1
   }
 
-  /// Returns the next objects that can be saved together, because their awaited objects are staged.
+  /// Returns the next waiting objects that can be saved together.
   ///
   /// Objects that wait for the last staged object come first, so that the objects of a long chain
   /// are released one after the other.
   ///
   /// - Parameters:
-  ///   - max: The number of objects after which the rest is left for the next call.
+  ///   - max: The number of objects after which the call stops; the next call returns the rest.
   ///   - isKnown: Returns whether an object of the file is saved, or is in the next save.
   /// - Returns: The objects; nil if no more objects can be released.
   /// - Throws: The errors of `add`.
@@ -113,7 +116,7 @@ struct RequiredReferences {
   ///
   /// - Parameters:
   ///   - id: The ID of a waiting object that is not in the table `waiters`.
-  ///   - max: The number of objects after which the rest is left to wait.
+  ///   - max: The number of objects after which the call stops; the rest continues to wait.
   ///   - isKnown: Returns whether an object of the file is saved, or is in the next save.
   /// - Returns: The objects that can be saved now, together; none if the object has to wait.
   /// - Throws: The errors of `add`.
@@ -140,7 +143,8 @@ struct RequiredReferences {
       case .object(let target):
         if try isKnown(target) { continue }
         if let lacked = try unread(target, isKnown) {
-          // Each object of the path lacks the unread object, so that no search repeats the path.
+          // Each object of the path gets the unread object's ID, so that no search repeats the
+          // path.
           for requiring in search.path.dropFirst() { try index.set(.lacking, requiring, lacked) }
           try wait(id, for: lacked)
           return released

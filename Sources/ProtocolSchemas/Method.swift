@@ -56,7 +56,7 @@ package final class Method: Sendable {
   /// without notifications.
   package let subscription: (notification: String, end: String)?
   package let order: Order
-  /// Whether the service limits the time of a request; otherwise only the client limits it.
+  /// Whether the service limits the time of the request; if not, only the client can limit it.
   package let hasTimeLimit: Bool
   package let traits: Traits
   package let params: [Field]
@@ -76,7 +76,7 @@ package final class Method: Sendable {
     }
   }
 
-  /// The names of errors specific to the method, without the errors of every method.
+  /// The names of errors specific to the method, without the errors that every method can return.
   package let errors: [ErrorName]
 
   private init(

@@ -1,11 +1,12 @@
-// ProtocolSchemas: the contract in machine-readable form. Each method or notification has a file.
-// The method table is the source of the checks and of the OpenRPC document.
+// ProtocolSchemas: the contract in machine-readable form. A file declares one method or several
+// related methods. The method table is the source of the checks and of the OpenRPC document.
 //
 // Must not know: storage, sockets, clients.
 //
 // What always holds:
-// 1. The service checks and publishes the same declaration of a method's params.
-// 2. The service refuses an unknown param, because the request without it means something else.
+// 1. The service checks params against the same declaration that it publishes.
+// 2. The service refuses an unknown param, because without it the request could mean something
+//    else.
 // 3. Every row of the table has an example that satisfies the row's own schema.
 
 package import CordialProtocol
@@ -26,7 +27,7 @@ package indirect enum Schema: Sendable {
   case object([Field])
   case nullable(Schema)
   case either([Schema])
-  /// A schema with a name; the document contains the schema once.
+  /// A schema with a name, which the OpenRPC document contains once.
   case named(String, Schema)
 
   /// A wrapped ID, like `Package/p17`.
@@ -55,7 +56,7 @@ package struct Field: Sendable {
 
 /// A violation of a schema: its path in the value, and the reason.
 ///
-/// The path grows from the innermost value outward, so that a valid value needs no text.
+/// A failed check adds the path from the innermost value outward, so a valid value needs no text.
 package struct Mismatch: Sendable {
   private var path = ""
   private let reason: String

@@ -1,6 +1,6 @@
 import CSQLite
 
-/// A compiled statement, which SQLite frees after its last user.
+/// A compiled statement, which SQLite frees when its last user is freed.
 @safe final class CompiledStatement {
   let handle: OpaquePointer
   /// The handler that SQLite calls while the statement runs, even after `connection` is freed.

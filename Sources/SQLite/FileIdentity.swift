@@ -25,7 +25,7 @@ package struct FileIdentity: Equatable, Sendable {
     return (FileIdentity(facts), Int(facts.st_size))
   }
 
-  /// Returns whether a folder in the path denies access, so that the file may still exist.
+  /// Returns whether a folder in the path denies access; the file may then still exist.
   static func isHidden(_ path: String) -> Bool {
     var facts = stat()
     return unsafe stat(path, &facts) != 0 && errno == EACCES

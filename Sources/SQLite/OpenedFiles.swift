@@ -21,8 +21,9 @@ package final class OpenedFiles: Sendable {
   private let holdsShared: Bool
   /// The greatest size of the shared file so far.
   ///
-  /// Only the first connection to a database shortens the file. Connections that can write to the
-  /// file detect each other.
+  /// SQLite shortens the file only for the first connection to a database, and connections that can
+  /// write to the file detect each other. If the file is smaller than this size, another program
+  /// has therefore shortened the file.
   private let sharedBytes: Atomic<Int>
   private let lostSharing = Atomic(false)
   private let foundChange = Atomic(false)
@@ -54,7 +55,7 @@ package final class OpenedFiles: Sendable {
   /// Whether the path still refers to the database that was opened.
   ///
   /// A symbolic link in place of the file counts as a change, even if the link refers to the same
-  /// file: SQLite would use another log, beside the target of the link.
+  /// file: SQLite would use a different write-ahead log, beside the target of the link.
   package var isCurrent: Bool {
     FileIdentity(path) == database && FileIdentity.entry(at: resolved)?.identity == database
   }
@@ -97,9 +98,11 @@ package final class OpenedFiles: Sendable {
     return nil
   }
 
-  /// Whether the only change is that the log was removed, without a new log in its place.
+  /// Whether the only change is that the write-ahead log was removed, without a new log in its
+  /// place.
   ///
-  /// No other process has then opened the database since, and only the open log has some commits.
+  /// In this case, no other process has opened the database since the removal. Some commits may be
+  /// only in the removed log, which this process still has open.
   package var lacksOnlyLog: Bool {
     isCurrent && !isEmptied && log != nil && FileIdentity.entry(at: logPath) == nil
       && FileIdentity.entry(at: sharedPath)?.identity == shared && changedPath == logPath

@@ -38,7 +38,8 @@ import CSQLite
   /// steps and resets the statement before the next user does.
   ///
   /// - Parameters:
-  ///   - sql: One of few SQL statements, because the connection keeps all of them.
+  ///   - sql: A statement from a small, fixed set, because the connection keeps every such
+  ///     statement.
   ///   - connection: The statement's connection.
   /// - Throws: `SQLiteError` when SQLite rejects the SQL.
   package init(kept sql: String, _ connection: SQLiteConnection) throws {
@@ -81,7 +82,7 @@ import CSQLite
     let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     let code = value.withUTF8 { bytes in
       unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
-        // The other form of the function takes a 32-bit count.
+        // `sqlite3_bind_text` would limit the count to 32 bits.
         unsafe sqlite3_bind_text64(
           handle,
           index,
@@ -154,8 +155,8 @@ import CSQLite
     unsafe Int(sqlite3_changes(sqlite3_db_handle(handle)))
   }
 
-  /// A number that grows when the connection sees a commit of another connection; a step that reads
-  /// updates it.
+  /// A number that grows when another connection has committed; each step that reads the file
+  /// updates the number.
   package var dataVersion: UInt32 {
     var version: UInt32 = 0
     unsafe sqlite3_file_control(

@@ -23,7 +23,8 @@ extension SQLiteConnection {
     }
   }
 
-  /// Whether this process has lost pages of any shared file, so that `checkSharing` may fail.
+  /// Whether another program has shortened a file that SQLite had mapped; `checkSharing` may then
+  /// fail.
   package static var hasLostPages: Bool { sqlite_has_lost_pages() != 0 }
 
   private func check(_ file: String, _ body: (OpaquePointer) -> Int32) throws {

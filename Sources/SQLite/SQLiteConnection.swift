@@ -1,6 +1,6 @@
 // SQLite: connections, prepared statements, SQL functions, errors, durability, on SQLite's C API.
 //
-// Must not know: objects, models, the log.
+// Must not know: objects, models, the log of changes.
 //
 // What always holds:
 // 1. Every error of SQLite leaves the module as a `SQLiteError`, with its extended code and text.
@@ -10,7 +10,8 @@ import CSQLite
 
 /// One connection to a database file.
 ///
-/// `SQLiteQueue` opens and lends it. SQLite closes it after the last of its statements has ended.
+/// A `SQLiteQueue` opens and lends the connection. SQLite closes the connection after the last of
+/// its statements has ended.
 @safe package final class SQLiteConnection {
   /// SQLite's handle; nil after `close`, when the queue no longer lends the connection.
   private(set) var handle: OpaquePointer?
@@ -281,7 +282,7 @@ import CSQLite
   ///
   /// - Parameters:
   ///   - firesTriggers: Whether statements fire the triggers of the file.
-  ///   - isDefensive: Whether SQL cannot damage the file deliberately.
+  ///   - isDefensive: Whether SQLite refuses SQL that can damage the file.
   /// - Throws: `SQLiteError`.
   func distrustSchema(firesTriggers: Bool, isDefensive: Bool) throws {
     try unsafe withHandle { handle in

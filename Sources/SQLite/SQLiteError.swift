@@ -52,8 +52,8 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
   /// Whether the database's file is damaged.
   ///
   /// For some damaged tables, FTS5 reports only the generic message of `SQLITE_ERROR`. Other errors
-  /// in a statement have specific messages. A column is missing if its name in the schema is
-  /// damaged.
+  /// in a statement have specific messages. A damaged column name in the schema causes the message
+  /// `no such column`.
   package var isDamage: Bool {
     switch code {
     case .corrupt, .notADatabase: true
@@ -71,7 +71,7 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
 
   /// Creates the error for a result code of SQLite's C interface.
   ///
-  /// The call must directly follow the failure, because it checks for free file descriptors.
+  /// Call the initializer directly after the failure, because it checks for free file descriptors.
   init(_ code: Int32, _ message: String? = nil, sql: String? = nil) {
     extendedCode = Code(rawValue: code)
     self.message = message

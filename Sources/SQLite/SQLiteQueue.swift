@@ -24,9 +24,9 @@ package final class SQLiteQueue: @unchecked Sendable {
     package var valueBytesMax = 1_000_000_000
     /// Whether the triggers of the file fire.
     package var firesTriggers = true
-    /// Whether SQL cannot damage the file deliberately.
+    /// Whether SQLite refuses SQL that can damage the file.
     ///
-    /// The writer of an index disables this, because it writes to FTS5's own tables.
+    /// The writer of a search index disables this option, because it writes to FTS5's own tables.
     package var isDefensive = true
     /// The greatest size in bytes that the write-ahead log keeps after its pages are copied into
     /// the file.
@@ -45,9 +45,9 @@ package final class SQLiteQueue: @unchecked Sendable {
   /// Opens a file.
   ///
   /// A writing connection creates a missing file, which only its owner can read and write, and sets
-  /// the file to use a write-ahead log.
-  /// It opens a file that cannot be written only if the log has commits, because a reading
-  /// connection could not see them.
+  /// the file to use a write-ahead log. If an existing file is read-only, a writing connection
+  /// opens the file only when the log has commits, because a read-only connection could not see
+  /// these commits.
   ///
   /// - Parameters:
   ///   - path: The file's path, or a `file:` URI.

@@ -45,7 +45,7 @@ package struct ValueList: Sendable {
 
   private static func mark(_ kind: VALUE_LIST) -> UInt8 { UInt8(kind.rawValue) }
 
-  /// Appends a number's bytes, the lowest one first.
+  /// Appends a number's bytes, the least significant byte first.
   private mutating func appendBytes<Number: FixedWidthInteger>(of number: Number) {
     for shift in stride(from: 0, to: Number.bitWidth, by: 8) {
       bytes.append(UInt8(truncatingIfNeeded: number >> shift))

@@ -37,7 +37,7 @@ package final class WriteAheadLog {
     )
   }
 
-  /// Records that the connection emptied the log, so that the next commit writes it from its
+  /// Records that the connection emptied the log; the next commit then writes the log from its
   /// beginning.
   package func wasEmptied() {
     isSlowNext = true

@@ -90,7 +90,7 @@ extension SpotlightError {
 }
 
 extension SQLiteError {
-  /// Whether the error reports damage of the index's file, which may also be too short without its
-  /// log.
+  /// Whether the error reports damage of the index's file; without its write-ahead log, the file
+  /// may also be too short.
   var isDamageOfIndex: Bool { isDamage || extendedCode == .inputOutputShortRead }
 }

@@ -212,7 +212,7 @@ package struct DerivedSchema {
     }
     guard let members = relationship(name, of: owner) else { return nil }
     let number = "\(SQLNames.quoted(owner.name)).\"_id\""
-    // One query for each table, because SQLite would read all of a UNION for each owner.
+    // Each table has its own query, because SQLite would read a whole UNION for each owner.
     func over(_ condition: String) -> String {
       let parts = model.entity(members.destination).familyPosition.concreteEntities.map { kind in
         "(SELECT \(function) FROM \(SQLNames.quoted(model.entity(kind).name)) AS cordial_m "

@@ -86,7 +86,8 @@ package enum LogTriggers {
       """
   }
 
-  /// Returns the trigger that logs the rows that an `UPDATE OR REPLACE` removes, as `displacement`.
+  /// Returns the trigger that logs the rows that an `UPDATE OR REPLACE` removes; see
+  /// `displacement`.
   private static func updateDisplacement(
     _ entity: EntityDescription,
     _ order: OrderSchema

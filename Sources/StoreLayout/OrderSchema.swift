@@ -30,8 +30,8 @@ package struct OrderSchema {
       let column = SQLNames.quoted(toOne.name)
       let position = SQLNames.quoted(SQLNames.positionColumn(toOne.name))
       let condition = "OLD.\(column) IS NOT NEW.\(column)"
-      // A member that joins a list has not moved within it, so its former sort position is cleared
-      // first.
+      // The trigger first clears the member's former sort position, so that a member that joins a
+      // list is not logged as moved within the list.
       return """
         UPDATE \(SQLNames.quoted(entity.name)) SET \(position) = NULL
         WHERE "_id" = NEW."_id" AND \(condition);
@@ -48,7 +48,7 @@ package struct OrderSchema {
   ) -> String {
     let column = SQLNames.quoted(toOne.name)
     let position = SQLNames.quoted(SQLNames.positionColumn(toOne.name))
-    // One query for each table, so that each query uses the table's index.
+    // Each table has its own query, so that the query uses the table's index.
     let last = model.entity(toOne.owner).familyPosition.concreteEntities.map { kind in
       "coalesce((SELECT max(\(position)) FROM \(SQLNames.quoted(model.entity(kind).name)) "
         + "WHERE \(column) = NEW.\(column) AND \"_id\" <> NEW.\"_id\"), 0)"
@@ -80,7 +80,7 @@ package struct OrderSchema {
     }
   }
 
-  /// Returns the statements that log the sort position of a row that leaves its owners' members.
+  /// Returns the statements that log the sort position of a row that leaves its owners' lists.
   ///
   /// A trigger runs them before the statement that logs the row's change.
   package func removalStatements(of entity: EntityDescription, event: String) -> [String] {
@@ -96,9 +96,9 @@ package struct OrderSchema {
     }
   }
 
-  /// Returns the statements that log the sort positions of rows that `REPLACE` may displace.
+  /// Returns the statements that log the sort positions of rows that a `REPLACE` may remove.
   ///
-  /// If no row is displaced, sealing removes the logged rows.
+  /// If the `REPLACE` removes no row, sealing deletes the logged rows.
   package func removalStatements(of entity: EntityDescription, where condition: String) -> [String]
   {
     model.orderedInverses(of: entity).map { toOne, toMany in

@@ -110,7 +110,7 @@ package enum StoreSchema {
     var sets: [(columns: [String], unique: Bool)] = []
     if let identity = entity.identity { sets.append(([identity.name], true)) }
     sets += entity.unique.map { ($0, true) }
-    // Delete rules and to-manys look up to-ones by the referenced object.
+    // Each to-one has an index, because delete rules and to-manys search by the referenced object.
     let positions = Set(model.positionColumns(of: entity))
     sets += entity.relationships.filter { !$0.toMany }.map { relationship in
       let position = SQLNames.positionColumn(relationship.name)

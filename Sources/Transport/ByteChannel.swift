@@ -30,8 +30,9 @@ package final class ByteChannel: Sendable {
   /// The number of waiting bytes above which the channel stops reading from the peer.
   package static let waitingBytesMax = 32 << 20
 
-  /// The number of bytes passed to NIO at once, small enough that the progress of a slow peer is
-  /// visible.
+  /// The maximum number of bytes passed to NIO at once.
+  ///
+  /// The number is small, so that the progress of a slow peer is visible.
   private static let portionBytes = 1 << 18
 
   /// The number that identifies the channel on its loop.
@@ -145,8 +146,10 @@ package final class ByteChannel: Sendable {
     updateReading()
   }
 
-  /// Starts or stops reading, because the responses to a peer that accepts no bytes would fill the
-  /// memory.
+  /// Starts or stops reading from the peer.
+  ///
+  /// The channel reads only while the owner wants the peer's bytes and the peer accepts its
+  /// responses. Otherwise, waiting responses would fill the memory.
   private func updateReading() {
     let reads = state.withLock { !$0.isPaused && $0.isReadingRequested }
     channel.setOption(.autoRead, value: reads).whenFailure { _ in }
@@ -214,7 +217,8 @@ final class OwnerHandler: ChannelInboundHandler {
     guard context.channel.isWritable else {
       return watchProgress(context.eventLoop, from: channel.unacceptedBytes)
     }
-    // NIO calls this method inside a flush, which may be part of a write by the owner.
+    // NIO calls this method inside a flush, which may be part of a write by the owner. A later turn
+    // therefore passes the waiting bytes.
     guard !isWoken else { return }
     isWoken = true
     let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
@@ -224,11 +228,14 @@ final class OwnerHandler: ChannelInboundHandler {
   private func feed() {
     isWoken = false
     channel.feed()
-    // The owner also counts the bytes that a slow peer has not accepted.
+    // The owner also counts the bytes that a slow peer has not accepted, so each call notifies it.
     owner.becameWritable(channel)
   }
 
-  /// Disconnects a peer that accepts no bytes for too long; NIO gets no new bytes in the meantime.
+  /// Disconnects a peer that accepts no bytes for too long.
+  ///
+  /// While the channel is unwritable, NIO gets no new bytes, so the unaccepted bytes show the
+  /// progress.
   private func watchProgress(_ loop: any EventLoop, from unaccepted: Int) {
     let (owner, channel) = (owner, channel)
     let handler = NIOLoopBound(self, eventLoop: loop)
@@ -243,8 +250,8 @@ final class OwnerHandler: ChannelInboundHandler {
 
   func channelInactive(context: ChannelHandlerContext) {
     watch?.cancel()
-    // A failed write closes the channel before the write returns, so that the owner is notified
-    // later.
+    // A failed write closes the channel before the write returns, so a later turn notifies the
+    // owner.
     let (owner, channel) = (owner, channel)
     context.eventLoop.execute { owner.closed(channel) }
   }
@@ -273,6 +280,6 @@ extension Channel {
   }
 }
 
-/// The numbers of waiting bytes: above `high` a channel becomes unwritable, below `low` writable
-/// again.
+/// The limits of the bytes that wait in NIO: a channel becomes unwritable above `high`, and
+/// writable again below `low`.
 let writeWaterMarks = ChannelOptions.Types.WriteBufferWaterMark(low: 256 << 10, high: 1 << 20)

@@ -12,7 +12,7 @@ package enum DescriptorLimit {
   /// The process needs about 70 descriptors when it uses all readers of the store, all searchers
   /// and a backup at the same time. Signals and the files of SQLite's sorts need the rest.
   private static let reserved = 96
-  /// The limit below which a process tries to raise its limit.
+  /// The limit of descriptors below which the process tries to raise that limit.
   private static let raisedMin: rlim_t = 256
 
   /// Checks that the process can open a number of further descriptors.
@@ -42,8 +42,8 @@ package enum DescriptorLimit {
 
   /// Returns whether a peer may have a descriptor.
   ///
-  /// A new descriptor gets the lowest free number. Peers therefore never take the highest numbers,
-  /// so that the process can always open its files, however many peers connect.
+  /// The system gives a new descriptor the lowest free number. The check keeps the highest numbers
+  /// free of peers, so that the process can always open its files, however many peers connect.
   static func admits(peer descriptor: CInt) -> Bool {
     rlim_t(descriptor) + rlim_t(reserved) < present().rlim_cur
   }

@@ -6,8 +6,8 @@ import NIOPosix
 package enum ServiceProcess {
   /// Starts a program and opens the channel.
   ///
-  /// When the channel ends, the input of the program ends, and a service then exits. The program
-  /// shares the standard error of this process.
+  /// When the channel ends, the input of the program ends, and a program that is a service then
+  /// exits. The program shares the standard error of this process.
   ///
   /// - Parameters:
   ///   - program: The path of the program; a name without a slash is searched in `PATH`.

@@ -3,12 +3,15 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// Standard input and output as one channel, each a pipe, a terminal, a file or closed.
+/// Standard input and standard output as one channel; each stream is a pipe, a terminal, a file or
+/// closed.
 package final class StandardStreams: Sendable {
-  /// The pump that copies the output to a file, which `finish` awaits; nil if no pump is needed.
+  /// The pump that copies the output to a file; nil if the channel can write to standard output
+  /// itself.
   private let outputPump: Pump?
 
-  /// Takes standard input and output away from the rest of the process and opens a channel.
+  /// Moves standard input and output to a new channel, so that other code of the process cannot use
+  /// them.
   ///
   /// Afterwards standard input is empty. Other output of the process to standard output goes to
   /// standard error.
@@ -154,7 +157,8 @@ private struct Pump {
   }
 
   private init(from source: CInt, to target: CInt, _ loop: any EventLoop) {
-    // Each pump has its own thread: on a shared thread, input could wait for output.
+    // Each pump has its own thread. On a shared thread, a pump that waits would block the other
+    // pump.
     let pool = NIOThreadPool(numberOfThreads: 1)
     pool.start()
     copied = pool.runIfActive(eventLoop: loop) { try Self.copy(from: source, to: target) }

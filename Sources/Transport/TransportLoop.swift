@@ -31,8 +31,8 @@ package final class TransportLoop: Sendable {
 
   /// Runs work on the loop, after the work of earlier calls.
   ///
-  /// After `shutdown()`, the work is dropped, because a thread of the store may finish a read whose
-  /// connections have ended.
+  /// After `shutdown()`, the loop drops the work. For example, a thread of the store may finish a
+  /// read after the connections have ended.
   ///
   /// - Parameter work: The work.
   /// - Returns: Whether the loop runs the work.

@@ -48,7 +48,7 @@ package final class UnixSocketListener: Sendable {
     let descriptor = try Self.bind(path)
     do {
       channel = try await bootstrap.withBoundSocket(descriptor).get()
-      // The `listen` call of SwiftNIO limits the waiting connections to 128.
+      // SwiftNIO limits the waiting connections to 128, so a second `listen` call raises the limit.
       _ = listen(descriptor, Self.waitingMax)
     } catch {
       unsafe unlink(path)
@@ -175,8 +175,10 @@ package final class UnixSocketListener: Sendable {
     case unknown(CInt)
   }
 
-  /// Connects to a socket without waiting, because the queue of a process that accepts no
-  /// connections stays full.
+  /// Connects to a socket without waiting.
+  ///
+  /// If a process listens but accepts no connections, its queue stays full, and a wait would never
+  /// end.
   private static func answer(_ path: String) -> Answer {
     let descriptor = socket(AF_UNIX, socketType, 0)
     guard descriptor >= 0 else { return .unknown(errno) }
@@ -190,7 +192,8 @@ package final class UnixSocketListener: Sendable {
     }
   }
 
-  /// Rejects a peer of a different user, and a peer whose descriptor the process needs itself.
+  /// Rejects a peer of a different user, and a peer with a descriptor that is reserved for the
+  /// process.
   private static func admit(_ channel: any Channel) -> EventLoopFuture<Void> {
     do {
       let isAdmitted = try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(

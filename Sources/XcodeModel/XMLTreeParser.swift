@@ -34,7 +34,7 @@ import CExpat
     }
     unsafe XML_SetStartDoctypeDeclHandler(parser) { context, root, system, _, hasDeclarations in
       guard let parser = unsafe XMLTreeParser.of(context) else { return }
-      // Xcode writes property lists with the address of their document type.
+      // Xcode's property lists name their document type by an address; no other file may do so.
       parser.hasListType = unsafe root.map { unsafe String(cString: $0) } == "plist"
       if hasDeclarations != 0 || (unsafe system != nil && !parser.hasListType) {
         parser.refuse("declares a document type")

@@ -1,8 +1,8 @@
 import JSON
 
-/// The parts of Xcode's elements that only people, versions or Apple's systems need.
+/// The known names of Xcode's elements, annotations, and notes about unsupported parts.
 extension XcodeModelReader {
-  /// The elements of a model; `elements` contains the positions in Xcode's drawing.
+  /// The known child elements of a model; `elements` contains the positions in Xcode's drawing.
   static let modelElements: Set<String> = [
     "entity", "composite", "compositeAttribute", "configuration", "fetchRequest", "elements",
   ]
@@ -27,7 +27,7 @@ extension XcodeModelReader {
     "deletionRule", "ordered", "minCount", "maxCount", "elementID", "renamingIdentifier",
     "versionHashModifier", "transient",
   ]
-  /// The attributes that concern a program's classes or Apple's services, and no data.
+  /// The XML attributes that concern only a program's classes or Apple's services, not the data.
   private static let ofPrograms: Set<String> = [
     "representedClassName", "customClassName", "codeGenerationType", "usesScalarValueType",
     "syncable", "allowsCustomClass", "storedInTruthFile",
@@ -46,14 +46,14 @@ extension XcodeModelReader {
     return members
   }
 
-  /// Returns the member `preserveAfterDeletion` if an attribute sets it.
+  /// Returns the member `preserveAfterDeletion` if an XML attribute of the element sets it.
   func preservation(_ element: XMLElement) -> [JSONMember] {
     ["preserveAfterDeletion", "preserveValueOnDeletionInPersistentHistory"].contains {
       element[$0] == "YES"
     } ? [JSONMember("preserveAfterDeletion", true)] : []
   }
 
-  /// Notes how Cordial stores an attribute differently from Core Data.
+  /// Adds a note for each difference between Cordial's and Core Data's storage of an attribute.
   mutating func noteStorage(_ element: XMLElement, _ path: String) {
     if element["allowsExternalBinaryDataStorage"] == "YES" {
       note("\(path) is stored in the store itself, never in a file of its own")
@@ -66,7 +66,7 @@ extension XcodeModelReader {
     }
   }
 
-  /// Notes the XML attributes of an element that Cordial does not support.
+  /// Adds a note about the XML attributes of an element that Cordial does not support.
   mutating func noteUnknown(_ element: XMLElement, _ known: Set<String>, _ path: String) {
     let unknown = element.attributeNames.filter {
       !known.contains($0) && !Self.ofPrograms.contains($0)
@@ -75,7 +75,7 @@ extension XcodeModelReader {
     note("Of \(path) these are left out: \(unknown.sorted().joined(separator: ", "))")
   }
 
-  /// Notes the child elements that the reader neither reads nor notes elsewhere.
+  /// Adds a note about the child elements whose names are not in `known`.
   mutating func noteUnknownElements(of element: XMLElement, _ known: Set<String>, _ path: String) {
     let unknown = Set(element.children.map(\.name)).subtracting(known)
     guard !unknown.isEmpty else { return }

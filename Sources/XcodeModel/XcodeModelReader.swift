@@ -64,7 +64,8 @@ struct XcodeModelReader {
     var known: Set<String> = [
       "name", "entity", "predicateString", "fetchLimit", "includesSubentities",
     ]
-    // A fetch returns each object once, so the flag matters only for rows of values.
+    // `returnsDistinctResults` matters only for rows of values, because a fetch returns each object
+    // once.
     if element["resultType"] != Self.rowsOfValues { known.insert("returnsDistinctResults") }
     let rest = element.attributeNames.filter { !known.contains($0) }
     if !rest.isEmpty {

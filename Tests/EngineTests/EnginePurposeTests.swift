@@ -23,11 +23,8 @@ import Testing
      "spotlight":{"attributes":{"title":1}}}]}
     """
 
-  private func calling(
-    for purpose: Engine.Purpose,
-    _ calls: [(method: String, params: String)]
-  ) async throws -> [JSONValue] {
-    let engine = try Engine(
+  private func engine(for purpose: Engine.Purpose) throws -> Engine {
+    try Engine(
       container: StoreContainer(path: folder.path + "/store"),
       model: try ModelDocument.parse(Array(Self.model.utf8).span),
       mode: .readWrite,
@@ -35,6 +32,13 @@ import Testing
       version: "0",
       log: Logger(label: "purpose") { _ in SwiftLogNoOpLogHandler() }
     )
+  }
+
+  private func calling(
+    for purpose: Engine.Purpose,
+    _ calls: [(method: String, params: String)]
+  ) async throws -> [JSONValue] {
+    let engine = try engine(for: purpose)
     let client = ClientConnection()
     await engine.connect(client)
     var answers: [JSONValue] = []
@@ -61,5 +65,23 @@ import Testing
       [("save", save), ("observe/flush", "{}"), ("index/status", "{}")]
     )
     #expect(flushed[2]["token"] == flushed[0]["token"])
+  }
+
+  @Test(arguments: [Engine.Purpose.command, .reading, .writing])
+  func `notices the commits of others, which its requests wait for`(
+    purpose: Engine.Purpose
+  ) async throws {
+    let engine = try engine(for: purpose)
+    let client = ClientConnection()
+    await engine.connect(client)
+    let save = #"{"insert":[{"entity":"Task","values":{"title":"rye"}}]}"#
+    let token = try await calling(for: .command, [("save", save)]).first?["token"]
+    let params: JSONValue = ["entity": "Task", "at": try #require(token)]
+    let answer = try await client.call("fetch", params)
+    #expect(answer["objects"]?.array?.count == 1)
+    // The position of its followers is also that of the commit.
+    let search: JSONValue = ["query": "rye", "at": try #require(token)]
+    #expect(try await client.call("search", search)["total"]?.integer == 1)
+    try await engine.close()
   }
 }

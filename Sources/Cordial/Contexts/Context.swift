@@ -353,13 +353,14 @@ public final class Context: Observable {
     return result
   }
 
-  /// The error of the latest attempt to follow the store; nil if that attempt succeeded.
+  /// The error of the latest update of the objects from the store; nil if the update succeeded.
   public var mergeError: ClientError? {
     registrar.access(self, keyPath: \.changes)
     return failure
   }
 
-  /// Returns the objects with unsaved changes, beginning with insertions in their order.
+  /// Returns the objects with unsaved changes: first the insertions, in the order of their
+  /// creation.
   private func pendingObjects() -> [any RegisteredObject] {
     let inserted = insertions.compactMap { objects[$0] }.filter { $0.pendingChange == .insert }
     let others = objects.filter { $0.value.pendingChange.map { $0 != .insert } ?? false }
@@ -410,10 +411,10 @@ public final class Context: Observable {
 
   /// The types whose objects are observed.
   private var observed: Set<ObjectIdentifier> = []
-  /// The types with objects that are not observed yet.
+  /// The types to observe after the response to their pending request.
   private var unobserved: Set<ObjectIdentifier> = []
 
-  /// Observes the objects of a type, after the response to the type's previous request.
+  /// Observes the objects of a type, now or after the response to the type's pending request.
   private func follow(_ type: ObjectIdentifier) {
     guard mergesChanges else { return }
     guard !feed.isWaiting(for: type) else {

@@ -3,10 +3,10 @@ import CordialValues
 import JSON
 import Synchronization
 
-/// The store's changes to a context's objects that the context has not taken yet.
+/// A buffer of the store's changes to a context's objects, until the context applies them.
 ///
-/// Each type of value has one subscription, which reports on any thread. The context takes the
-/// newest state of each object on its own actor.
+/// Each type of value has one subscription, whose events arrive on any thread. The context reads
+/// the newest state of each object on its own actor.
 final class ContextFeed: Sendable {
   private struct State {
     var subscriptions: [ObjectIdentifier: Int] = [:]
@@ -21,7 +21,8 @@ final class ContextFeed: Sendable {
   private let state = Mutex(State())
   private let core: ClientCore
   private let continuation: AsyncStream<Void>.Continuation
-  /// A signal after each report of a subscription; a slow reader gets one for several reports.
+  /// A sequence with an element after each event; a slow reader gets one element for several
+  /// events.
   let signals: AsyncStream<Void>
 
   init(_ core: ClientCore) {
@@ -36,7 +37,7 @@ final class ContextFeed: Sendable {
     state.withLock { $0.waiting.contains(type) }
   }
 
-  /// Observes objects of one type, in place of the objects that the type observed before.
+  /// Observes the given objects of a type, instead of the objects of the type's previous request.
   func observe(_ type: ObjectIdentifier, _ ids: [WrappedID], _ selection: TypeSelection) {
     let texts = ids.map(\.description)
     let call = ObserveCall(.ids(texts, FetchCall(ids: texts, selection)))

@@ -1,6 +1,6 @@
 /// The unsaved steps of a context, for undo and redo.
 struct ContextHistory {
-  /// A change of one object, with the closure that restores the state before it.
+  /// A change of one object, with the closure that restores the object's former state.
   private struct Change {
     let object: any RegisteredObject
     let restore: () -> Void

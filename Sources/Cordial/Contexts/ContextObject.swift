@@ -9,7 +9,7 @@ public import Observation
 /// temporary until the context saves the object.
 @dynamicMemberLookup
 public final class ContextObject<Value: ObjectValue>: Observable, Identifiable {
-  /// The state that a save or an undo compares and restores.
+  /// The stored value of the object, its unsaved changes, and the progress of a save.
   private struct State {
     var id: WrappedID
     /// The value that the store returned; nil for an inserted object and before the first load.
@@ -124,7 +124,7 @@ public final class ContextObject<Value: ObjectValue>: Observable, Identifiable {
     change { $0.isDeleted = true }
   }
 
-  /// Withdraws the insertion of the object without adding an undo step.
+  /// Marks an inserted object as deleted, without an undo step.
   func withdraw() {
     mutate { $0.isDeleted = true }
   }
@@ -180,7 +180,7 @@ extension ContextObject: RegisteredObject {
     }
   }
 
-  /// Records the value that is being saved, in which permanent IDs replace those of saved objects.
+  /// Records the value that is being saved, in which permanent IDs replace temporary IDs.
   private func save(_ value: Value) {
     state.saving = value
     if state.current != value { mutate { $0.current = value } }
@@ -190,7 +190,7 @@ extension ContextObject: RegisteredObject {
     guard !object.isNull else { return mutate { $0.isGone = true } }
     let value = try ValueDecoder.decode(Value.self, from: object)
     let version = object[.version]?.integer ?? 0
-    // A subscription can deliver an older state than an earlier fetch.
+    // A subscription can deliver an older version than an earlier fetch has returned.
     guard version >= state.version else { return }
     var taken = state
     taken.current =
@@ -279,10 +279,10 @@ enum ValueIdentity {
     }
   }
 
-  /// Returns a newer stored value with the changes that a value has made to an older stored value.
+  /// Returns the newer stored value `new` with the changes between `old` and the edited `value`.
   ///
-  /// A list of related objects keeps the additions and removals of both sides. A value that cannot
-  /// be encoded is returned unchanged, and its save fails.
+  /// A list of related objects keeps the additions and removals of the edit and of the store. If a
+  /// value cannot be encoded, the function returns the edited value, whose save then fails.
   static func rebased<Value: ObjectValue>(
     _ value: Value,
     from old: Value,

@@ -30,8 +30,8 @@ protocol RegisteredObject: AnyObject {
   /// Records that the store has saved the change that `addChange` added.
   ///
   /// - Parameters:
-  ///   - ids: The permanent IDs of all inserted objects.
-  ///   - versions: The versions of the stored objects.
+  ///   - ids: The permanent IDs of the objects that the save has inserted, by temporary ID.
+  ///   - versions: The versions of the objects that the save has inserted or updated, by ID.
   /// - Throws: `ClientError` for a value that cannot be decoded with its permanent ID.
   func saved(
     _ ids: [WrappedID: WrappedID],

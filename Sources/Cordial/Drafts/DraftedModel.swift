@@ -13,7 +13,7 @@ struct DraftedModel: Sendable {
   ///
   /// - Parameters:
   ///   - facts: The facts about the properties.
-  ///   - names: The names of the entities of the facts, in order.
+  ///   - names: The names of the entities of the facts, in the order of the drafted entities.
   ///   - owners: The entities of known objects, by ID.
   /// - Throws: `ClientError` with `valueMismatch` for a property whose facts contradict each other.
   init(
@@ -98,7 +98,7 @@ struct DraftedModel: Sendable {
       return known.destination
     }
     let (destination, isGuess) = destination(name, isToMany: isToMany, targets)
-    // An earlier fact without a value made an attribute of the relationship's name.
+    // An earlier fact without a value may have added an attribute with the relationship's name.
     entities[index].attributes.removeAll { $0.name == name && $0.type == nil }
     entities[index].relationships.append(
       DraftedRelationship(

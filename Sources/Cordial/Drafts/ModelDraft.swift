@@ -32,7 +32,7 @@ public struct ModelDraft: Sendable {
 
   /// Adds the properties of a type to its entity.
   ///
-  /// Types of the same entity add to the same properties.
+  /// If several types have the same entity, the entity gets the properties of all these types.
   ///
   /// - Parameters:
   ///   - type: The type.
@@ -85,7 +85,8 @@ public struct ModelDraft: Sendable {
 
   /// Adds the properties of objects in the form of the protocol.
   ///
-  /// - Parameter objects: The IDs and the values of the objects; every property is optional.
+  /// - Parameter objects: The objects, each with its ID if known. The draft makes every property
+  ///   optional.
   /// - Throws: `ClientError` with `valueMismatch` for a property with values of several forms.
   package mutating func add(
     objects: [(id: WrappedID?, entity: String, values: [JSONMember])]

@@ -50,7 +50,7 @@ enum PropertyForm: Equatable {
     }
   }
 
-  /// Returns the type of an attribute from which a Swift type reads values of some forms.
+  /// Returns the attribute type for a Swift type that reads the given forms of values.
   private static func type(readingFrom samples: Set<WireSample>) -> String? {
     if samples.contains(.bool) { return "boolean" }
     if samples.contains(.number) { return "double" }

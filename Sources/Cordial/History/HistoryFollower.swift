@@ -76,7 +76,7 @@ extension Client {
     try await core.call(RegisterFollowerCall(follower: follower.name)).token
   }
 
-  /// Reads all commits after a position, and returns the position after them.
+  /// Delivers all commits after a position to a follower, and returns the position after them.
   private func read(after start: String, for follower: some HistoryFollower) async throws -> String
   {
     var position = start

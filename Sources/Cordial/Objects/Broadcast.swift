@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The readers of a sequence of elements.
+/// A sender of elements to any number of readers.
 ///
 /// A reader that is slower than the elements gets the newest element only.
 final class Broadcast<Element: Sendable>: Sendable {

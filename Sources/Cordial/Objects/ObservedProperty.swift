@@ -7,7 +7,7 @@ import Observation
 final class ObservedProperty: Observable, Sendable {
   private let registrar = ObservationRegistrar()
 
-  /// A placeholder that the key path of the property names.
+  /// A placeholder without content, which gives the property a key path.
   private var content: Void { () }
 
   /// Registers a read of the property.

@@ -11,11 +11,12 @@ public enum FetchDataSource<Value: BaseValue>: Sendable {
   /// Returns the live object with an ID.
   ///
   /// - Parameters:
-  ///   - id: The ID of a value, or of an object.
+  ///   - id: The ID of the object.
   ///   - isolation: The actor on which the object's value changes. If it is nil, the value changes
-  ///     at any time, and `withObservationTracking` may miss a change.
+  ///     on any thread, and `withObservationTracking` may miss a change.
   /// - Returns: The object. A list of mocks returns nil for an ID that it does not have. A service
-  ///   returns nil for the ID of a mock and for an ID of an unrelated entity.
+  ///   returns nil for the ID of a mock, for an ID of an unrelated entity, and for a type that does
+  ///   not fit the model.
   public func object(
     with id: WrappedID,
     isolation: (any Actor)? = #isolation

@@ -43,7 +43,7 @@ public struct FetchPredicate: Equatable, Sendable, ExpressibleByStringInterpolat
     arguments.isEmpty ? nil : .array(arguments.map(\.json))
   }
 
-  /// The parts of a literal.
+  /// A builder of a condition from an interpolated literal.
   public struct StringInterpolation: StringInterpolationProtocol {
     fileprivate var format = ""
     fileprivate var arguments: [WireValue] = []

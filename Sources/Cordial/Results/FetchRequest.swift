@@ -83,7 +83,7 @@ extension FetchRequest where Value: ObjectValue {
   /// The params of `fetch`, as JSON text.
   package var params: String { call.json.text }
 
-  /// The reason why the type cannot be fetched; nil for a type that can.
+  /// The reason why the type cannot be fetched; nil if the type can be fetched.
   package var typeMismatch: String? {
     if case .invalid(let mismatch) = selection { mismatch.description } else { nil }
   }

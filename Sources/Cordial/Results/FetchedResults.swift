@@ -6,9 +6,9 @@ public import Observation
 /// The sequence changes only if the IDs, their order or the sections change. A change of a value
 /// notifies only the observers of its object. Rows load their values in batches when they are read.
 ///
-/// A result belongs to the actor that creates it. Rows and values change in separate turns of this
-/// actor, never during a call of a member. The subscription ends when the last reference to the
-/// result is released.
+/// A result belongs to the actor that creates it. Rows and values change in separate tasks on this
+/// actor, so that synchronous code on the actor sees no change between two reads. The subscription
+/// ends when the last reference to the result is released.
 public final class FetchedResults<Value: BaseValue>: Observable {
   /// The latest change of the sequence, for the choice of an animation.
   public enum Change: Sendable {
@@ -122,7 +122,7 @@ public final class FetchedResults<Value: BaseValue>: Observable {
     }
     guard let rows = news.rows else { return }
     guard !rows.hasSameSequence(as: self.rows) || latest == nil && storedRequest != nil else {
-      // The sequence is equal, but the new rows may load their values from a different source.
+      // The sequence is equal, but the rows of a new request load their values from a new pool.
       self.rows = rows
       return
     }

@@ -121,7 +121,9 @@ struct IdentifierList: Sendable, Equatable {
     return id
   }
 
-  /// Returns the object number in an ID of an entity; nil if the store did not assign the ID.
+  /// Returns the number in an ID that the store assigned to an object of the entity.
+  ///
+  /// The number has at most 18 digits. The function returns nil for any other text.
   private static func number(_ text: String, of entity: String) -> Int64? {
     let bytes = text.utf8Span.span
     let name = entity.utf8Span.span

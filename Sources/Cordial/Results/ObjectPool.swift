@@ -5,8 +5,8 @@ import Synchronization
 
 /// The live objects of a result, and the values of the rows that are read.
 ///
-/// One subscription by ID covers the window of rows, and other objects that the program holds up to
-/// a limit. The window moves to the rows that are read. At most one request is pending at a time.
+/// One subscription by ID covers a window of rows around a row that was read recently, and at most
+/// `heldMax` other objects that the program holds. At most one request is pending at a time.
 final class ObjectPool<Value: BaseValue>: Sendable {
   private struct Held {
     weak var object: LiveObject<Value>?
@@ -23,15 +23,16 @@ final class ObjectPool<Value: BaseValue>: Sendable {
     var window = 0..<0
     var held: [ObjectID: Held] = [:]
     var loaded: [ObjectID: Loaded] = [:]
-    /// The subscription by ID; nil before the first row is read.
+    /// The identifier of the subscription by ID; nil while the pool observes no objects.
     var subscription: Int?
     var subscribed: [ObjectID] = []
-    /// Whether a response is pending, and whether other objects are needed after it.
+    /// Whether a response is pending, and whether the pool has to load again after that response.
     var isWaiting = false
     var needsMore = false
     /// The objects whose values have arrived and are not set yet.
     var arrived: Set<ObjectID> = []
-    /// The position of `loaded` after the first response of a result; nil after the next request.
+    /// The position of a result's first response, for the next request by ID; nil after that
+    /// request.
     var position: String?
   }
 
@@ -87,7 +88,7 @@ final class ObjectPool<Value: BaseValue>: Sendable {
     if let number = state.withLock({ $0.subscription }) { client.core.unobserve(number) }
   }
 
-  /// Returns the object of a row, and loads the rows around it.
+  /// Returns the object of a row; if the row is outside the window, moves the window and loads it.
   func object(
     _ id: ObjectID,
     at index: Int,
@@ -150,7 +151,7 @@ final class ObjectPool<Value: BaseValue>: Sendable {
 
   // MARK: The subscription
 
-  /// Observes the needed objects, unless a response is pending.
+  /// Observes the objects of the window and the held objects, now or after the pending response.
   private func load() {
     let request = state.withLock { state -> Request? in
       guard !state.isWaiting else {
@@ -158,7 +159,7 @@ final class ObjectPool<Value: BaseValue>: Sendable {
         return nil
       }
       state.held = state.held.filter { $0.value.object != nil }
-      // Until the result takes its newest rows, it can read beyond the end of the new list.
+      // A result that has not taken its newest rows can move the window beyond the end of the list.
       let window = state.window.clamped(to: 0..<state.list.count).map { state.list[$0] }
       let known = Set(window)
       let others = state.held.keys.lazy.filter { !known.contains($0) }.prefix(Self.heldMax)
@@ -238,7 +239,7 @@ final class ObjectPool<Value: BaseValue>: Sendable {
     return id
   }
 
-  /// Sets the values of objects that have arrived, on the actor of the objects.
+  /// Sets arrived values on their objects, in a task on the pool's actor; at once without an actor.
   private func arrived(_ ids: some Collection<ObjectID>) {
     guard !ids.isEmpty else { return }
     let isFirst = state.withLock { state in
@@ -246,7 +247,7 @@ final class ObjectPool<Value: BaseValue>: Sendable {
       return state.arrived.isEmpty
     }
     guard let isolation else { return setArrived() }
-    // One turn of the actor sets all values that have arrived before it.
+    // One task sets all values that arrive before it runs.
     if isFirst { Task { await setArrived(on: isolation) } }
   }
 

@@ -38,7 +38,10 @@ public struct ObjectSource<Value: BaseValue>: Sendable {
     }
   }
 
-  /// Returns the live object with an ID; nil for the ID of a mock or of another entity.
+  /// Returns the live object with an ID.
+  ///
+  /// The result is nil for the ID of a mock or of an unrelated entity, and for a type that does not
+  /// fit the model.
   func object(
     with id: WrappedID,
     on isolation: (any Actor)?
@@ -134,7 +137,8 @@ private final class ResultSequence<Value: BaseValue>: Sendable {
         }
         let changedSections = update.sections
         guard !removed.isEmpty || !inserted.isEmpty || changedSections != nil else { return }
-        // Removing the list from the state makes its storage unique, so that it changes in place.
+        // The state drops its reference to the list. But `apply` still copies the list, because the
+        // pool and the former rows share its storage.
         var (list, sections) = rows.withLock { rows in
           defer { rows.list = IdentifierList() }
           return rows

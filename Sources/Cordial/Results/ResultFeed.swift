@@ -11,10 +11,11 @@ struct ResultNews<Value: BaseValue>: Sendable {
   var error: ClientError?
 }
 
-/// The mailbox of one result, in which its sources set rows on any thread.
+/// A mailbox of one result, which receives rows from the result's sources on any thread.
 ///
-/// The result takes the newest rows on its own actor, so that rows never change within a turn of
-/// the actor. The mailbox keeps only the newest rows, so that no queue grows.
+/// The result takes the newest rows in a task on its own actor, so that rows never change while
+/// synchronous code of the actor runs. The mailbox keeps only the newest rows, so that no queue
+/// grows.
 final class ResultFeed<Value: BaseValue>: Sendable {
   private struct State {
     var news = ResultNews<Value>()
@@ -27,7 +28,7 @@ final class ResultFeed<Value: BaseValue>: Sendable {
 
   private let state = Mutex(State())
   private let continuation: AsyncStream<Void>.Continuation
-  /// A signal after each report of the source; a slow reader gets one for several reports.
+  /// A sequence with an element after each report; a slow reader gets one for several reports.
   let signals: AsyncStream<Void>
 
   /// The actor of the result.
@@ -40,8 +41,8 @@ final class ResultFeed<Value: BaseValue>: Sendable {
 
   /// Ends the work of the current source, and returns the port of the next source.
   func nextPort() -> ResultPort<Value> {
-    // Reports of the former source do not belong to the next request. The discarded rows are
-    // released outside the lock.
+    // Unread reports of the former source are discarded, because they do not belong to the next
+    // request. The discarded rows are released outside the lock.
     let (close, _, generation) = state.withLock { state in
       defer { (state.close, state.news) = (nil, ResultNews()) }
       state.generation += 1

@@ -4,7 +4,7 @@ import CordialValues
 struct ResultRows<Value: BaseValue>: Sendable {
   /// The origin of the rows.
   enum Content: Sendable {
-    /// The objects of a mock.
+    /// The objects of a list of mocks; an empty list for a result without a request.
     case objects(SharedList<AnyConvertibleValueObject<Value>>)
     /// The IDs of a service's result, the pool that loads the objects, and the recently read
     /// objects.
@@ -39,7 +39,7 @@ struct ResultRows<Value: BaseValue>: Sendable {
 
   /// Returns whether two results have the same IDs in the same order and in the same sections.
   ///
-  /// - Complexity: Linear in the rows that the two do not share.
+  /// - Complexity: Linear in the rows that the results do not share.
   func hasSameSequence(as other: ResultRows) -> Bool {
     guard sections == other.sections else { return false }
     return switch (content, other.content) {

@@ -5,7 +5,7 @@ public import CordialValues
 public struct ResultSection: Hashable, Sendable {
   /// The value that the rows of the section share; null if they have no value.
   public let name: WireValue
-  /// The indices of the rows in the flat result; empty only for a section of a mock.
+  /// The indices of the section's rows in the flat result; can be empty in a list of mocks.
   public let range: Range<Int>
 
   /// Creates a section.
@@ -30,7 +30,7 @@ public struct ResultSection: Hashable, Sendable {
 
   /// Reads the sections of a result.
   ///
-  /// - Throws: `ClientError` for sections that do not divide the rows.
+  /// - Throws: `ClientError` for sections that do not cover all rows without gaps.
   static func list(
     _ elements: [FetchCall.Section],
     count: Int

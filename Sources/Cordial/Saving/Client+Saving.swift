@@ -32,7 +32,8 @@ extension Client {
 
   /// Reverts an author's newest save that is not undone.
   ///
-  /// Adjacent saves of the author with the same context form a group, which is reverted as a whole.
+  /// Adjacent saves with the same author and context name form a group, which is reverted as a
+  /// whole.
   ///
   /// - Parameters:
   ///   - author: The author; nil for saves without an author.

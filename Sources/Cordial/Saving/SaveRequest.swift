@@ -118,7 +118,7 @@ public struct SaveRequest: Sendable {
   }
 }
 
-/// The properties of a value that a save can send, by their names in the model.
+/// The properties of a value: the properties that a save can send, and the computed properties.
 struct StoredProperties {
   private var values: [String: JSONValue] = [:]
   /// The values that the store computes, by their names in the type.

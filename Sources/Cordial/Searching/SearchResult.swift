@@ -44,7 +44,7 @@ public struct SearchResult: Sendable, Equatable {
   public let hits: [SearchHit]
   /// The words of the query that occur in no object.
   public let missing: [String]
-  /// The words of the index that are nearest to words of `missing`; empty if there are hits.
+  /// The most similar words of the index, for each word of `missing`; empty if there are hits.
   public let instead: [String: [String]]
 
   init(_ result: SearchCall.Result) throws(ClientError) {

@@ -22,7 +22,7 @@ struct ModelSchema: Sendable {
 
   /// Reads the result of the method `model`.
   ///
-  /// - Returns: nil for a value that has no entities.
+  /// - Returns: nil for a value without the member `entities`.
   init?(_ model: JSONValue) {
     guard let list = model["entities"]?.array else { return nil }
     for element in list {
@@ -174,7 +174,7 @@ struct ModelSchema: Sendable {
         )
       }
       switch found {
-      // Members of composite attributes and elements of lists are checked when objects are decoded.
+      // Decoding checks members of composite attributes, and values across to-many relationships.
       case .attribute where !isLast: return
       case .toMany where !isLast && names[index + 1] != "@count": return
       case .toMany(let destination) where !isLast: owner = destination

@@ -16,7 +16,7 @@ public protocol ObjectValue: BaseValue, Codable {
   /// The name of the entity in the model.
   static var entity: String { get }
 
-  /// The paths of properties that are computed or that have a different name in the model.
+  /// The key paths in the model of computed and renamed properties, by their names in the type.
   static var properties: [String: String] { get }
 
   /// The name of one of the model's `values`, which replaces the properties in a fetch.

@@ -16,7 +16,7 @@ struct DecodedProperties: Equatable, Sendable {
     case bool, integer, number, text
     /// One ID of an object, or a list of IDs.
     case identifier, identifiers
-    /// A convertible type, with the forms of values that it reads.
+    /// A `WireConvertible` type, with the forms of values that the type can read.
     case converted(Set<WireSample>)
     /// A list, a structure, or a type that decodes in its own way.
     case other
@@ -85,7 +85,7 @@ private struct RecordingDecoder: Decoder {
   var codingPath: [any CodingKey] = []
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-  /// The maximum depth of nested structures, which stops a type that contains itself.
+  /// The maximum depth of nested structures, which ends the recursion of a self-containing type.
   private static let depthMax = 32
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {

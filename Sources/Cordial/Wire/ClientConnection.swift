@@ -12,7 +12,7 @@ package import JSON
 import JSONRPC
 import Synchronization
 
-/// A carrier of a client's bytes.
+/// A byte stream between a client and a service.
 package protocol ClientLink: Sendable {
   func send(_ bytes: [UInt8])
   func close()
@@ -40,9 +40,9 @@ package final class ClientConnection: Sendable {
   /// Creates a connection without a link.
   ///
   /// - Parameters:
-  ///   - messageBytesMax: The maximum length of a message from the service, in bytes; a longer one
-  ///     ends the connection.
-  ///   - traced: Called with every message, to show the wire traffic.
+  ///   - messageBytesMax: The maximum length of a message from the service, in bytes; a longer
+  ///     message ends the connection.
+  ///   - traced: Called with every sent or received message, for a display of the wire traffic.
   ///   - notified: Called with the method and the params of every notification.
   ///   - whenEnded: Called when the connection has ended, possibly more than once.
   package init(
@@ -61,7 +61,7 @@ package final class ClientConnection: Sendable {
   /// Sets the link that sends this connection's bytes and calls `received` and `ended`.
   package func connect(_ link: any ClientLink) {
     state.withLock { state in
-      // If the service has already stopped, `ended` ran before this call.
+      // An ended connection gets no link: if the service stopped early, `ended` has already run.
       if !state.isClosed { state.link = link }
     }
   }
@@ -89,13 +89,14 @@ package final class ClientConnection: Sendable {
 
   /// Calls a method.
   ///
-  /// When the task is cancelled, the service stops the request if it has not begun or only reads.
+  /// If the task is cancelled, the service stops a request that has not begun or that only reads.
   ///
   /// - Parameters:
   ///   - method: The method's name.
   ///   - params: The method's params.
   /// - Returns: The result.
-  /// - Throws: `ClientError` with the service's code, or 0 when the connection ended.
+  /// - Throws: `ClientError` with the service's code, or with `connectionEnded` if there is no
+  ///   response.
   package func call(
     _ method: String,
     _ params: JSONValue
@@ -195,7 +196,7 @@ package final class ClientConnection: Sendable {
       }
     }
     for message in messages { handle(message) }
-    // The call that waits for the unreadable message would never end.
+    // Without this close, the call that waits for the unreadable message would never end.
     if !isReadable { close() }
   }
 

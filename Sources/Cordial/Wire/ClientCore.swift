@@ -30,8 +30,9 @@ final class ClientCore: Sendable {
 
   /// The pauses between attempts to connect, in milliseconds.
   ///
-  /// They are the first pause, the pause after a connection without a byte from the service, and
-  /// the longest pause.
+  /// The client reconnects at once, or after `unanswered` if the service sent nothing on the ended
+  /// connection. After failed attempts, the pauses begin with at least `first` and double up to
+  /// `longest`.
   private static let pauses = (first: 20, unanswered: 250, longest: 2000)
 
   init(
@@ -142,7 +143,7 @@ final class ClientCore: Sendable {
 
   func close() {
     // Handlers, streams and tasks end outside the lock, because the objects that they release may
-    // call back.
+    // call this object.
     let closed = state.withLock { state in
       defer {
         let attempts = state.attempts
@@ -178,7 +179,7 @@ final class ClientCore: Sendable {
     do throws(ClientError) {
       return ModelSchema(try await connection.call(ModelCall()).json)
     } catch {
-      // Without a model, only the service checks the requests.
+      // Any other error only means that the client cannot check its types; the service still does.
       if error.code == .connectionEnded { throw error }
       return nil
     }
@@ -235,15 +236,15 @@ final class ClientCore: Sendable {
 
   // MARK: Subscriptions
 
-  /// Returns the number for a subscription that the caller observes later.
+  /// Returns a new identifier for a subscription, with which the caller later calls `observe`.
   func reserveSubscription() -> Int { state.withLock { $0.subscriptions.reserve() } }
 
   /// Observes a request in this connection and every later connection.
   ///
   /// - Parameters:
-  ///   - number: A number that `reserveSubscription` returned.
-  ///   - call: The params of `observe`, in which `since` is the position of the client's last
-  ///     result; nil if the client has none. The subscription sets `key`.
+  ///   - number: The identifier that `reserveSubscription` returned.
+  ///   - call: The params of `observe`. Their `since` is the position of the client's last result,
+  ///     or nil if the client has no result. The subscription sets `key`.
   ///   - handler: Called with every event, in order; the handler must not wait.
   func observe(
     _ number: Int,
@@ -273,7 +274,7 @@ final class ClientCore: Sendable {
   }
 
   private static func unobserve(_ name: String, on connection: ClientConnection) {
-    // A failure has no effect, because the subscription ends with the connection at the latest.
+    // The response is ignored: if the call fails, the subscription ends with the connection.
     connection.start(UnobserveCall(subscription: name)) { _ in }
   }
 
@@ -281,7 +282,7 @@ final class ClientCore: Sendable {
     connection.start(request.call) { [weak self] outcome in
       guard let self else { return }
       let (delivery, unwanted) = state.withLock { state in
-        // A response of an earlier connection names no subscription of the current connection.
+        // A response from an earlier connection is ignored: its subscription no longer exists.
         state.connection === connection
           ? state.subscriptions.handle(outcome, to: request) : (nil, nil)
       }
@@ -295,8 +296,8 @@ final class ClientCore: Sendable {
     do throws(ClientError) {
       changes = try .read(params)
     } catch {
-      // Results would be wrong without these changes. The next connection resumes the
-      // subscriptions.
+      // Without these changes the results would be wrong. After the close, the next connection
+      // resumes the subscriptions.
       logger?.error("The changes cannot be read", metadata: ["error": "\(error)"])
       state.withLock { $0.attempts == attempt ? $0.connection : nil }?.close()
       return

@@ -17,7 +17,7 @@ package enum SubscriptionEvent: Sendable {
 package struct ClientSubscriptions {
   package typealias Handler = @Sendable (SubscriptionEvent) -> Void
 
-  /// A request to observe, with the numbers that identify its response.
+  /// A request to observe, with the subscription and the version to which its response belongs.
   package struct Request: Sendable {
     package let number: Int
     let version: Int
@@ -33,8 +33,8 @@ package struct ClientSubscriptions {
   private struct Entry {
     /// The params, with the position from which the service can resume the client's result.
     ///
-    /// Until the first result, this is the position that the caller gave. A search has the position
-    /// of the index.
+    /// Until the first result, this is the position that the caller gave. For a search, this is the
+    /// position of the search index.
     var call: ObserveCall
     var handler: Handler
     /// The version of the newest request; the result of an older request is ignored.
@@ -57,7 +57,7 @@ package struct ClientSubscriptions {
 
   package init() {}
 
-  /// Returns the number for a subscription that the caller adds later.
+  /// Returns a new identifier for a subscription, with which the caller later calls `add`.
   package mutating func reserve() -> Int {
     defer { nextNumber += 1 }
     return nextNumber
@@ -66,9 +66,9 @@ package struct ClientSubscriptions {
   /// Adds a subscription.
   ///
   /// - Parameters:
-  ///   - number: A number that `reserve` returned.
-  ///   - call: The params of `observe`, in which `since` is the position of the client's last
-  ///     result; nil if the client has none.
+  ///   - number: The identifier that `reserve` returned.
+  ///   - call: The params of `observe`. Their `since` is the position of the client's last result,
+  ///     or nil if the client has no result.
   ///   - handler: Called with every event, in order.
   /// - Returns: The request.
   package mutating func add(
@@ -94,9 +94,9 @@ package struct ClientSubscriptions {
 
   /// Removes a subscription.
   ///
-  /// - Returns: The name that the client has to unobserve in the current connection, nil for none;
-  ///   and the handler. The caller releases the handler outside its lock, because objects that the
-  ///   handler retains may call back.
+  /// - Returns: The subscription's name in the current connection, which the client has to
+  ///   unobserve, or nil for none; and the handler. The caller releases the handler outside its
+  ///   lock, because objects that the handler retains may call back.
   package mutating func remove(_ number: Int) -> (name: String?, handler: Handler?) {
     guard let entry = entries.removeValue(forKey: number) else { return (nil, nil) }
     if let name = entry.name { numbers[name] = nil }

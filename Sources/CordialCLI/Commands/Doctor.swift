@@ -22,8 +22,8 @@ struct Doctor: AsyncParsableCommand {
   func run() async throws {
     let isSocket = storeArgument.isSocket
     let report = try await storeArgument.with { client in
-      // The first status request seals changes made by external SQLite clients. The index catches
-      // up before the last status request reports the state of the index.
+      // The first status request seals changes by external SQLite clients into a commit. The index
+      // reads this commit before the last status request reports the state of the index.
       _ = try await client.call(StatusCall())
       let comparison = try await client.reply(to: IndexVerifyCall())
       let verification = try await client.reply(to: VerifyCall())
@@ -55,7 +55,7 @@ struct Doctor: AsyncParsableCommand {
 
 /// A report on the health of a store, made from the answers of its service.
 struct DoctorReport: Sendable {
-  /// The size of the index.
+  /// The size of the index on disk, in bytes.
   let indexBytes: Int64
   let status: StatusCall.Result
   /// The number of objects of each entity.

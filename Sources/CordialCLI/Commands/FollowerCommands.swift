@@ -3,7 +3,7 @@ import Cordial
 import CordialProtocol
 import JSON
 
-/// `cordial followers`: lists, registers and removes named followers of the log.
+/// `cordial followers`: lists, registers and removes named followers of the history.
 struct Followers: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "followers",
@@ -31,7 +31,7 @@ struct ListFollowers: AsyncParsableCommand {
   }
 }
 
-/// `cordial followers register`: retains the log for a follower.
+/// `cordial followers register`: retains the history for a follower.
 struct RegisterFollower: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "register",

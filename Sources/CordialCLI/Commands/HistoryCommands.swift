@@ -4,7 +4,7 @@ import CordialProtocol
 import Engine
 import JSON
 
-/// `cordial history`: prints commits, or removes old ones.
+/// `cordial history`: prints commits, or removes old commits.
 struct History: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "history",
@@ -103,7 +103,7 @@ struct ListHistory: AsyncParsableCommand {
   }
 }
 
-/// `cordial history purge`: removes the oldest commits from the log.
+/// `cordial history purge`: removes the oldest commits from the history.
 struct PurgeHistory: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "purge",

@@ -82,8 +82,8 @@ struct Import: AsyncParsableCommand {
         of: commaSeparatedEntity,
         batch: batch
       ) { imported in
-        // Saves leave free blocks between blocks of the index, so the allocator does not return
-        // them.
+        // Saves leave free memory between memory that the index uses, and the allocator keeps such
+        // memory.
         if imported % Self.returnObjects < batch { ProcessMemory.returnFree() }
         let rate = Self.rate(imported, began.duration(to: .now))
         Terminal.progress("\(imported) objects, \(rate)/s   ")
@@ -144,7 +144,7 @@ struct Import: AsyncParsableCommand {
     var attemptsLeft = Self.idleAttemptsMax
     while true {
       do {
-        // A flush covers only the commits until now, so later commits do not delay it.
+        // A flush waits only for the commits before its call, so later commits do not delay it.
         _ = try await client.call(FlushCall())
         return
       } catch {

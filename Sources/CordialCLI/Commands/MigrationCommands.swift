@@ -94,7 +94,7 @@ struct MigrateStore: AsyncParsableCommand {
     Terminal.note("[\(progress.done + 1)/\(progress.count)] \(progress.title)\n")
   }
 
-  /// Migrates a store with the new objects that a program makes.
+  /// Migrates a store with the new objects that a program makes from the old objects.
   private func migrate(
     _ container: StoreContainer,
     to model: Model,
@@ -126,7 +126,7 @@ struct MigrateStore: AsyncParsableCommand {
     guard !dryRun else {
       return Terminal.note("The migration would succeed; nothing was changed\n")
     }
-    // Opening the store writes the copy of the new model next to it.
+    // Opening the store writes a copy of the new model beside the store.
     try PersistentStore(
       container: container,
       model: model,

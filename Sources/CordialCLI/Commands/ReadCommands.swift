@@ -7,7 +7,7 @@ import JSON
 import PersistentStore
 import ProtocolSchemas
 
-/// `cordial fetch`: prints the objects that match, as a table or as JSON lines.
+/// `cordial fetch`: prints the matching objects of an entity, as a table or as JSON lines.
 struct Fetch: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "fetch",

@@ -100,7 +100,8 @@ struct Search: AsyncParsableCommand {
     let width = hits.map { CellText.width(CellText.text($0[.id] ?? .null)) }.max() ?? 0
     let marks = Terminal.hasColors ? ("\u{1B}[1;33m", "\u{1B}[0m") : nil
     for hit in hits {
-      // The marks are the program's own control sequences. `HitLines` escapes those in texts.
+      // The marks are the program's own control sequences; `HitLines` escapes control characters of
+      // texts.
       for line in HitLines(hit, idWidth: width, marks: marks).lines { Terminal.raw(line + "\n") }
       for term in hit[.explanation]?.array ?? [] {
         let indent = String(repeating: " ", count: width + 2)

@@ -103,7 +103,8 @@ struct Serve: AsyncParsableCommand {
     var lock: DaemonLock?
     if socket != nil, mode == .readWrite, !testMode {
       try container.prepare()
-      // On a read-only file system, no file can be written, not even the lock.
+      // On a read-only file system, the lock file cannot be created, so the service runs without a
+      // lock.
       if !container.isOnReadOnlyFileSystem { lock = try DaemonLock(path: container.lockPath) }
     }
     let recorder = try record.map { path throws(StoreError) in
@@ -131,7 +132,8 @@ struct Serve: AsyncParsableCommand {
     } catch {
       Terminal.note("cordial: \(error)\n")
     }
-    // `_exit` runs no exit handlers, which could destroy data that the migrating thread still uses.
+    // `_exit` skips the exit handlers, which could destroy data that the migrating thread still
+    // uses.
     _exit(0)
   }
 
@@ -254,7 +256,7 @@ struct Serve: AsyncParsableCommand {
     }
   }
 
-  /// Serves the script or the recording of a file.
+  /// Serves a mock from the script or the recording in a file.
   private func serveMock(_ file: String, _ log: Logger) async throws {
     let path = Paths.absolute(file)
     do {
@@ -387,7 +389,7 @@ private enum TestStoreFolder {
       ?? variable("HOME").map { $0 + "/.cache" }
     var path = cache ?? "\(Paths.temporary)/cordial-\(getuid())"
     unsafe mkdir(path, 0o700)
-    // In the folder for temporary files, other users can create this folder, or a link, first.
+    // Another user may already have created this path below the folder for temporary files.
     guard cache != nil || isOwn(path) else {
       throw InputError(
         message: "\(path) is not a folder that only this user can write; remove it, or set HOME"
@@ -405,7 +407,7 @@ private enum TestStoreFolder {
 
   /// Returns whether this user owns the folder at a path, and no other user can write to it.
   ///
-  /// A link is not a folder.
+  /// Returns false for a link, even if the link names a folder.
   private static func isOwn(_ path: String) -> Bool {
     var facts = stat()
     return unsafe lstat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Cordial
 import CordialProtocol
+import Engine
 import JSON
 
 /// `cordial watch`: prints a result, then its changes.
@@ -75,6 +76,7 @@ struct Watch: AsyncParsableCommand {
     let wire = wire
     let call = call
     try await storeArgument.with(
+      for: .service,
       traced: wire ? Wire.show : nil,
       notified: { _, params in source.yield(params) },
       whenEnded: { source.finish() }

@@ -60,12 +60,12 @@ package struct DeleteCall: Call {
 
 /// The result of `delete` and `update`.
 package struct CountResult: WireObject {
-  /// The position after the write; nil if the script of a mock leaves it out.
+  /// The history position after the write; nil if a mock's script omits the token.
   package let token: String?
-  /// The number of named or matched objects; nil if the script of a mock leaves it out.
+  /// The number of named or matched objects; nil if a mock's script omits the count.
   package let count: Int64?
-  /// The IDs of the deleted objects, cascades included, or of the updated objects; nil if not
-  /// requested.
+  /// The IDs of the objects that `delete` deleted, cascades included, or that `update` updated; nil
+  /// if the request does not ask for IDs.
   package let ids: [String]?
   /// The effects that the request would have; nil unless it is a dry run.
   package let dryRun: DryRunResult?

@@ -6,7 +6,7 @@ extension FetchCall {
   /// Replaces the names of a stored request and of a stored selection by their contents.
   ///
   /// - Parameters:
-  ///   - params: The params of the message, checked or not.
+  ///   - params: The params of the message, before or after their check.
   ///   - template: Returns the params of a stored request by its name; nil if it does not exist.
   ///   - selection: Returns the `select` of a stored selection by its name and entity; nil if it
   ///     does not exist.

@@ -30,7 +30,7 @@ package struct FetchCall: Call {
       isNamed = false
     }
 
-    /// Returns the member `select`: a list of paths if no value has a separate name.
+    /// Returns the member `select`: a list of paths, or an object if any value has a separate name.
     fileprivate static func json(_ selections: [Selection]) -> JSONValue {
       guard selections.contains(where: \.isNamed) else { return selections.map(\.path).json }
       return .object(
@@ -58,7 +58,7 @@ package struct FetchCall: Call {
   package var limit: Int?
   package var offset = 0
   package var select: [Selection]?
-  /// The cursor of an earlier page with `limit`; the fetch returns the page after it.
+  /// The cursor that an earlier fetch with `limit` returned; this fetch returns the next page.
   package var after: String?
   package var sectionBy: String?
   package var include: [String] = []
@@ -173,7 +173,7 @@ package struct FetchCall: Call {
 
   /// The result of a fetch.
   package struct Result: WireObject {
-    /// The position of the result; nil if the script of a mock leaves it out.
+    /// The history position of the result; nil if a mock's script omits the token.
     package let token: String?
     /// The objects, null for an ID without an object; nil for other forms of results.
     package let objects: [JSONValue]?
@@ -189,7 +189,7 @@ package struct FetchCall: Call {
     package let sections: [Section]?
     /// The included objects by ID; nil for none.
     package let included: [JSONMember]?
-    /// The number of objects without limit and offset; nil if not requested.
+    /// The number of all matching objects, regardless of limit and offset; nil if not requested.
     package let total: Int64?
     /// The reasons why objects are null, by ID; nil for none.
     package let missing: [JSONMember]?

@@ -19,7 +19,7 @@ private enum FollowerName {
   }
 }
 
-/// The params of `follower/register`: retains the log for a follower.
+/// The params of `follower/register`: retains the history for a follower.
 package struct RegisterFollowerCall: Call {
   package typealias Result = PositionResult
 
@@ -27,7 +27,7 @@ package struct RegisterFollowerCall: Call {
 
   /// The follower's name.
   package let follower: String
-  /// The position of a new or expired follower; nil for now.
+  /// The start position of a new or expired follower; nil for the newest commit.
   package let since: String?
 
   /// Creates a request.
@@ -69,7 +69,7 @@ package struct AcknowledgeCall: Call {
   package var json: JSONValue { .present([.name: follower, .token: token]) }
 }
 
-/// The params of `follower/list`: lists the followers of the log.
+/// The params of `follower/list`: lists the followers of the history.
 package struct ListFollowersCall: CallWithoutParams {
   package static let name = MethodName.listFollowers
 
@@ -89,17 +89,18 @@ package struct ListFollowersCall: CallWithoutParams {
     package var json: JSONValue { .present([.followers: followers]) }
   }
 
-  /// A named follower of the log.
+  /// A named follower of the history.
   package struct Follower: WireObject {
     package let name: String
-    /// The follower's position; nil if the log no longer contains this position.
+    /// The follower's position; nil if the history no longer contains this position.
     package let token: String?
     /// The number of commits that the follower has not acknowledged.
     package let behind: Int64
-    /// The time of the follower's last request, RFC 3339; nil for a follower of the service itself.
+    /// The time of the follower's last request, RFC 3339; nil for an internal follower of the
+    /// service.
     package let seen: String?
-    /// Whether the follower has been silent too long, so that the log retains nothing for it; nil
-    /// for a follower of the service itself.
+    /// Whether the service retains no history for the follower after its long silence; nil for an
+    /// internal follower of the service.
     package let isExpired: Bool?
 
     /// Creates a follower.

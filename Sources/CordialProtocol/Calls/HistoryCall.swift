@@ -5,7 +5,7 @@ package import JSONRPC
 package struct HistoryCall: Call {
   package static let name = MethodName.history
 
-  /// A token or a date, nil for the oldest retained position.
+  /// The start, a token or a date; nil for the oldest retained position.
   package var since: String?
   /// The maximum number of commits.
   package var limit = 100
@@ -50,11 +50,11 @@ package struct HistoryCall: Call {
     .present([.since: since, .limit: limit, .entities: entities, .authors: authors])
   }
 
-  /// A page of the log.
+  /// A page of the history.
   package struct Result: WireObject {
     /// The commits, oldest first.
     package let transactions: [Transaction]
-    /// The position to continue from; nil if the script of a mock leaves it out.
+    /// The position from which the next request continues; nil if a mock's script omits the token.
     package let token: String?
     /// Whether more commits follow.
     package let hasMore: Bool
@@ -70,7 +70,7 @@ package struct HistoryCall: Call {
     }
   }
 
-  /// A commit of the log.
+  /// A commit of the history.
   package struct Transaction: WireObject {
     /// The position after the commit.
     package let token: String
@@ -78,9 +78,9 @@ package struct HistoryCall: Call {
     package let time: String
     package let author: String?
     package let context: String?
-    /// The name of the process.
+    /// The name of the process that made the commit.
     package let process: String?
-    /// One change for each object.
+    /// The changes, one for each changed object.
     package let changes: [Change]
     /// The number of changes that the service omits from a very large commit; nil for none.
     package let leftOut: Int64?
@@ -153,20 +153,21 @@ package struct HistoryCall: Call {
   }
 }
 
-/// The params of `history/purge`: removes the oldest commits of the log.
+/// The params of `history/purge`: removes the oldest commits of the history.
 package struct PurgeCall: Call {
   package static let name = MethodName.purgeHistory
 
-  /// A token or a date; nil when the other properties state what is retained.
+  /// The end of the commits to remove, a token or a date; nil if another property limits the
+  /// history.
   package var before: String?
   /// The age up to which commits are kept, in seconds.
   package var seconds: Int64?
   /// The number of newest commits to keep.
   package var transactions: Int64?
-  /// The approximate number of newest bytes to keep.
+  /// The approximate size of the newest commits to keep, in bytes.
   package var bytes: Int64?
 
-  /// Creates a request to remove the commits before a position or a date, unless it is nil.
+  /// Creates a request to remove the commits before `before`; nil sets no limit.
   package init(before: String? = nil) { self.before = before }
 
   package init(_ json: JSONValue) throws(RPCError) {

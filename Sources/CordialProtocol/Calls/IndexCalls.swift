@@ -10,7 +10,7 @@ package struct IndexStatusCall: CallWithoutParams {
 
   /// The position and the state of the search index.
   package struct Result: WireObject {
-    /// The position of the index.
+    /// The history position that the index has reached.
     package let token: String
     /// The number of commits after that position.
     package let behind: Int64
@@ -18,7 +18,7 @@ package struct IndexStatusCall: CallWithoutParams {
     package let documents: Int64
     /// The share of obsolete documents in all documents of the index, from 0 to 1.
     package let dead: Double
-    /// The size on disk.
+    /// The size of the index on disk, in bytes.
     package let bytes: Int64
     /// `ready`, `catchingUp`, `rebuilding`, `paused` or `failed`.
     package let state: String
@@ -84,7 +84,7 @@ package struct IndexVerifyCall: CallWithoutParams {
 
   /// The differences between the index and the store.
   package struct Result: WireObject {
-    /// The compared position.
+    /// The history position at which the service compared the index with the store.
     package let token: String
     /// The number of compared objects.
     package let checked: Int64
@@ -139,11 +139,11 @@ package struct IndexRebuildCall: CallWithoutParams {
 
   /// The new index.
   package struct Result: WireObject {
-    /// The position of the new index.
+    /// The history position that the new index has reached.
     package let token: String
     /// The number of indexed objects.
     package let documents: Int64
-    /// The size on disk.
+    /// The size of the new index on disk, in bytes.
     package let bytes: Int64
 
     /// Creates a result.
@@ -167,9 +167,9 @@ package struct IndexRebuildCall: CallWithoutParams {
 
 /// The result of `index/pause` and `index/resume`.
 package struct IndexStateResult: WireObject {
-  /// The position of the index.
+  /// The history position that the index has reached.
   package let token: String
-  /// The state after the request.
+  /// The state of the index after the request.
   package let state: String
 
   /// Creates a result.

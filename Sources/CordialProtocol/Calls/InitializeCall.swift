@@ -2,24 +2,24 @@ package import CordialValues
 package import JSON
 package import JSONRPC
 
-/// The params of `initialize`: the handshake, which line framing does not require.
+/// The params of `initialize`: the handshake, which is optional with line framing.
 ///
 /// Of the members that LSP defines, only `capabilities` and `initializationOptions` have an effect.
 /// They may contain the settings of the connection.
 package struct InitializeCall: Call {
   package static let name = MethodName.initialize
 
-  /// The author of saves without an author.
+  /// The default author of saves.
   package var author: String?
-  /// The context of saves without a context.
+  /// The default context of saves.
   package var context: String?
-  /// The merge policy of saves without a merge policy; nil for `error`.
+  /// The default merge policy of saves; nil for `error`.
   package var mergePolicy: String?
   /// The time for which changes are coalesced, in milliseconds.
   package var coalesce = 0
   /// The unit of positions in highlights and snippets.
   package var positionEncoding = PositionEncoding.utf16
-  /// The time limit of requests without a time limit, in seconds; nil for none.
+  /// The default time limit of requests, in seconds; nil for none.
   package var timeoutSeconds: Double?
 
   /// Creates params without settings.
@@ -45,7 +45,7 @@ package struct InitializeCall: Call {
     return .present([.cordial: settings.ifNotEmpty])
   }
 
-  /// Returns the settings of the connection in the params.
+  /// Returns the settings of the connection from the params of `initialize`.
   package static func options(in json: JSONValue) -> JSONValue {
     json[.cordial] ?? json[.initializationOptions]?[.cordial] ?? [:]
   }
@@ -72,7 +72,7 @@ package struct InitializeCall: Call {
     package let limits: [JSONMember]
     /// The methods that a client may call.
     package let features: [String]
-    /// The unit of positions in texts.
+    /// The unit of character positions in texts.
     package let positionEncoding: String
     package let store: Store
 
@@ -125,7 +125,7 @@ package struct InitializeCall: Call {
   package struct Store: WireObject {
     /// The identifier.
     package let id: String
-    /// The newest commit.
+    /// The history position after the newest commit.
     package let token: String
     /// The name of the model.
     package let modelName: String

@@ -22,11 +22,11 @@ package struct ListSubscriptionsCall: CallWithoutParams {
 
   /// A subscription with its costs.
   package struct Subscription: WireObject {
-    /// The number of the connection.
+    /// The connection's identifier.
     package let connection: Int64
-    /// The name within the connection.
+    /// The subscription's name within its connection.
     package let subscription: String
-    /// The key within the connection; nil for none.
+    /// The key that the client gave the subscription; nil for none.
     package let key: String?
     /// The observed request.
     package let request: JSONValue
@@ -35,7 +35,7 @@ package struct ListSubscriptionsCall: CallWithoutParams {
     package let matching: String
     /// The number of elements of the result.
     package let rows: Int64
-    /// The approximate memory, shared by equal requests.
+    /// The approximate memory in bytes, which subscriptions with equal requests share.
     package let bytes: Int64
     package let costs: ObservationCost
     /// The last update that may have altered the result; nil for none.
@@ -91,9 +91,9 @@ package struct ObservationCost: WireObject {
   package let wakes: Int64
   /// The number of executed SQL statements.
   package let statements: Int64
-  /// The number of times that a whole request was read again.
+  /// The number of times that the service read the whole result of a request again.
   package let reruns: Int64
-  /// The total time of all updates.
+  /// The total time of all updates, in microseconds.
   package let microseconds: Int64
 
   /// Creates the costs.

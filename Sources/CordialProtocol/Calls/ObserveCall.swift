@@ -8,7 +8,7 @@ package struct ObserveCall: Call {
 
   /// The observed request.
   package enum Target: Sendable {
-    /// Objects by their IDs, as a fetch of these IDs.
+    /// Objects by their IDs, with the fetch that reads them.
     case ids([String], FetchCall)
     case fetch(FetchCall)
     case history(HistoryCall)
@@ -31,7 +31,8 @@ package struct ObserveCall: Call {
   package var includesBefore = false
   /// Whether updates contain the reasons for which they are sent.
   package var explains = false
-  /// The number of objects that a first result of IDs also contains; nil for none.
+  /// The number of objects that a first result of IDs contains in addition to the IDs; nil for
+  /// none.
   package var first: Int?
 
   /// Creates an `observe` of a request.
@@ -89,7 +90,7 @@ package struct ObserveCall: Call {
     return .object(observed + (others.members ?? []))
   }
 
-  /// Sets the unit of positions in the hits of a search.
+  /// Sets the unit of positions in hits; has no effect on a request other than a search.
   package mutating func set(_ encoding: PositionEncoding) {
     guard case .search(var search) = target else { return }
     search.positionEncoding = encoding
@@ -126,7 +127,7 @@ package struct ObserveCall: Call {
     }
   }
 
-  /// Checks the mode, and turns `result: "ids"` into mode `ids`.
+  /// Checks the mode, and returns mode `ids` for a fetch with `result: "ids"` in mode `values`.
   private static func mode(_ mode: Mode, of target: Target) throws(RPCError) -> Mode {
     switch target {
     case .ids(_, let call):
@@ -166,7 +167,7 @@ package struct ObserveCall: Call {
     package let subscription: String
     /// The position of the result.
     package let token: String
-    /// Whether the result is complete.
+    /// Whether the result is a whole result instead of the changes since the client's position.
     package let isFresh: Bool
     /// The reason why the service does not resume from the client's position; nil if it resumes.
     package let why: String?

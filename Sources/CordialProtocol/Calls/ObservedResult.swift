@@ -17,19 +17,19 @@ package struct ObservedResult: WireObject {
   package let sections: [FetchCall.Section]?
   /// The included objects, by ID.
   package let included: [JSONMember]?
-  /// The number of objects without limit and offset; for a search, the number of all matches.
+  /// The number of objects regardless of limit and offset; for a search, the number of all matches.
   package let total: Int64?
   package let transactions: [HistoryCall.Transaction]?
-  /// The position of the index, for a search.
+  /// For a search, the history position that the index had reached.
   package let token: String?
-  /// The position of titles and objects, for a search.
+  /// For a search, the history position of the titles and objects.
   package let storeToken: String?
   /// Whether there may be more matches of a search than `total`.
   package let totalIsAtLeast: Bool
   package let hits: [SearchCall.Hit]?
-  /// The number of hits without each word, for a search without hits.
+  /// For a search without hits, the number of hits without each word of the query; nil for none.
   package let omit: [JSONMember]?
-  /// The nearest words of the index by missing word, for a search without hits.
+  /// For a search without hits, the nearest words of the index for each missing word; nil for none.
   package let instead: [JSONMember]?
 
   package init(_ json: JSONValue) throws(RPCError) {
@@ -77,7 +77,7 @@ package struct ObservedDifference: WireObject {
   package let count: Int64?
   /// All rows, for result `values`.
   package let rows: [JSONValue]?
-  /// The new number of objects without limit and offset.
+  /// The new number of objects, regardless of limit and offset.
   package let total: Int64?
   /// Whether there may be more matches of a search than `total`; nil if this is unchanged.
   package let totalIsAtLeast: Bool?
@@ -85,13 +85,13 @@ package struct ObservedDifference: WireObject {
   package let sections: [FetchCall.Section]?
   /// The included objects that differ, by ID.
   package let included: [JSONMember]?
-  /// The objects that are no longer included.
+  /// The IDs of the objects that are no longer included.
   package let excluded: [String]?
   /// The new commits, for a history.
   package let transactions: [HistoryCall.Transaction]?
-  /// The position of the index, for a search.
+  /// For a search, the history position that the index had reached.
   package let index: String?
-  /// Whether the mode is `signal`.
+  /// Whether the update only signals a change, as in mode `signal`.
   package let isSignal: Bool
   /// The reasons for which the update is sent; nil if not requested.
   package let explanation: [Explanation]?
@@ -129,13 +129,13 @@ package struct ObservedDifference: WireObject {
     package let id: String
     /// `insert`, `update` or `delete`.
     package let kind: String
-    /// The returned values that may differ; nil for inserts and deletes.
+    /// The names of the returned values that may differ; nil for inserts and deletes.
     package let properties: [String]?
     /// The values of `properties` before the change; nil if not requested.
     package let before: [JSONMember]?
     /// The object, null for a deleted object; nil with mode `ids`.
     package let object: JSONValue?
-    /// The values that the log keeps of a deleted object; nil for none.
+    /// The values of a deleted object that the history retains; nil for none.
     package let last: [JSONMember]?
 
     package init(_ json: JSONValue) throws(RPCError) {
@@ -160,11 +160,11 @@ package struct ObservedDifference: WireObject {
     /// The offset in the former rows, after the removals that precede this removal in the list.
     package let offset: Int64
     package let id: String
-    /// The new position of a moved object; nil for an object that left the result.
+    /// The new offset of a moved object; nil for an object that left the result.
     package let movedTo: Int64?
     /// Whether the object no longer exists.
     package let isDeleted: Bool
-    /// The values that the log keeps of a deleted object; nil for none.
+    /// The values of a deleted object that the history retains; nil for none.
     package let last: [JSONMember]?
 
     package init(_ json: JSONValue) throws(RPCError) {
@@ -185,10 +185,10 @@ package struct ObservedDifference: WireObject {
 
   /// A new row.
   package struct Insertion: WireObject {
-    /// The position in the new rows.
+    /// The offset in the new rows.
     package let offset: Int64
     package let id: String
-    /// The former position of a moved object; nil for an object that entered the result.
+    /// The former offset of a moved object; nil for an object that entered the result.
     package let movedFrom: Int64?
     /// The object, or the hit of a search; nil with mode `ids`.
     package let object: JSONValue?
@@ -207,10 +207,10 @@ package struct ObservedDifference: WireObject {
 
   /// A row that differs.
   package struct Replacement: WireObject {
-    /// The position in the new rows.
+    /// The offset in the new rows.
     package let offset: Int64
     package let id: String
-    /// The returned values that may differ.
+    /// The names of the returned values that may differ.
     package let properties: [String]
     /// The values of `properties` before the change; nil if not requested.
     package let before: [JSONMember]?
@@ -243,7 +243,7 @@ package struct ObservedDifference: WireObject {
     package let term: String?
     /// The former value of the term; nil if it is unknown.
     package let was: Bool?
-    /// The value of the term; nil if it is unknown.
+    /// The new value of the term; nil if it is unknown.
     package let isNow: Bool?
     /// The evaluator of the term, `memory` or `sql`; nil without a term.
     package let decidedBy: String?
@@ -273,9 +273,9 @@ package struct ObservedDifference: WireObject {
 package struct ChangesNotification: WireObject {
   package static let name = MethodName.changes
 
-  /// The position before the changes; nil if the script of a mock leaves it out.
+  /// The history position before the changes; nil if a mock's script omits it.
   package let from: String?
-  /// The position after the changes; nil if another part follows.
+  /// The history position after the changes; nil if another part follows.
   package let token: String?
   /// The authors of the commits between `from` and `token`, nil for a commit without an author; the
   /// list is nil if another part follows.

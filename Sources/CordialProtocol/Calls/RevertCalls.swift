@@ -3,13 +3,13 @@ package import JSONRPC
 
 /// The params of `undo` and `redo`.
 package struct RevertParams: Sendable {
-  /// The number of groups to revert.
+  /// The number of commit groups to revert.
   package var count = 1
   /// The author whose groups are reverted, nil for the author of the connection.
   package var author: String?
   /// The context of the groups, nil for groups of every context.
   package var context: String?
-  /// The merge policy for properties that other saves changed later; nil for an error.
+  /// The merge policy for properties that later saves changed; nil to fail on such a property.
   package var mergePolicy: String?
   package var isDurable = true
   package var isDryRun = false
@@ -40,9 +40,9 @@ package struct RevertParams: Sendable {
 
 /// The result of `undo` and `redo`.
 package struct RevertResult: WireObject {
-  /// The position after the undo or redo; nil if the script of a mock leaves it out.
+  /// The history position after the undo or redo; nil if a mock's script omits the token.
   package let token: String?
-  /// The number of reverted groups; 0 if there was none.
+  /// The number of reverted commit groups.
   package let undone: Int64
   /// The reverted objects.
   package let objects: [WrittenObject]
@@ -77,7 +77,7 @@ package struct UndoCall: Call {
   package var json: JSONValue { params.json }
 }
 
-/// The params of `redo`: reapplies the groups that were undone last.
+/// The params of `redo`: reapplies the commit groups that the author undid last.
 package struct RedoCall: Call {
   package typealias Result = RevertResult
 

@@ -21,7 +21,7 @@ package struct SaveCall: Call {
   package var mergePolicy: String?
   /// Whether the response waits until the changes are safe from a power failure.
   package var isDurable = true
-  /// A UUID of the client, with which the service recognizes a repeated request; nil for none.
+  /// A UUID by which the service recognizes a repetition of the request; nil for none.
   package var transaction: String?
   /// Whether the service only reports the effects of the request and writes nothing.
   package var isDryRun = false
@@ -85,7 +85,7 @@ package struct SaveCall: Call {
   /// The decision of a merge policy about an object.
   package struct MergedObject: WireObject {
     package let id: String
-    /// The sources of the properties' new values, by name; nil for a delete.
+    /// The source of each property's new value, by the property's name; nil for a delete.
     package let properties: [JSONMember]?
     /// `client` if the delete was performed, `store` if it was skipped; nil for an update.
     package let delete: String?
@@ -108,7 +108,7 @@ package struct WrittenObject: WireObject {
   package let id: String?
   /// The new version; nil for a deleted object.
   package let version: Int64?
-  /// The stored values that differ from the sent ones, or that an undo restored; nil for none.
+  /// The stored values that differ from the sent values, or that an undo restored; nil for none.
   package let values: [JSONMember]?
 
   package init(_ json: JSONValue) throws(RPCError) {
@@ -135,7 +135,7 @@ package struct DryRunResult: WireObject {
   package let updates: [String]
   /// The connection's subscriptions that the request could affect.
   package let subscriptions: [String]
-  /// The number of other subscriptions that the request could affect.
+  /// The number of subscriptions of other connections that the request could affect.
   package let otherCount: Int64
 
   /// Creates the result.

@@ -24,7 +24,7 @@ package struct SearchCall: Call {
   package var arguments: JSONValue?
   package var select: [FetchCall.Selection]?
   package var snippets = false
-  /// The properties of the facets; nil for no facets.
+  /// The properties whose values the result counts as facets; nil for no facets.
   package var facets: [String]?
   /// Whether hits explain their scores.
   package var explains = false
@@ -84,27 +84,28 @@ package struct SearchCall: Call {
 
   /// The result of a search.
   package struct Result: WireObject {
-    /// The position of the index; nil if the script of a mock leaves it out.
+    /// The history position that the index had reached; nil if a mock's script omits the token.
     package let token: String?
-    /// The position of titles and objects; nil if the script of a mock leaves it out.
+    /// The history position of the titles and objects; nil if a mock's script omits it.
     package let storeToken: String?
-    /// The number of all objects that match; nil if the script of a mock leaves it out.
+    /// The number of all objects that match; nil if a mock's script omits it.
     package let total: Int64?
     /// Whether there may be more matches than `total`.
     package let totalIsAtLeast: Bool
-    /// The hits, best first, then by ID.
+    /// The hits, best first; hits with equal scores are ordered by ID.
     package let hits: [Hit]
     /// The numbers of hits by entity and by value; nil if not requested.
     package let facets: JSONValue?
-    /// The number of hits without each word, for a search without hits; nil for none.
+    /// For a search without hits, the number of hits without each word of the query; nil for none.
     package let omit: [JSONMember]?
     /// The words that are in no document; nil for none.
     package let missing: [String]?
-    /// The nearest words of the index by missing word, for a search without hits; nil for none.
+    /// For a search without hits, the nearest words of the index for each missing word; nil for
+    /// none.
     package let instead: [JSONMember]?
     /// The numbers of read and skipped index entries; nil if not requested.
     package let postings: Postings?
-    /// The time in the service, in microseconds; nil if the script of a mock leaves it out.
+    /// The time that the service needed, in microseconds; nil if a mock's script omits it.
     package let tookMicroseconds: Int64?
 
     package init(_ json: JSONValue) throws(RPCError) {
@@ -139,13 +140,13 @@ package struct SearchCall: Call {
     package let score: Double
     /// The display name of the object; nil for an object without a display name.
     package let title: String?
-    /// The ranges of the words in each text, by property; nil if not requested.
+    /// The ranges of the query's words in each text, by property; nil if not requested.
     package let highlights: [JSONMember]?
-    /// The part of a text that shows the words; nil if no text has such a part.
+    /// The part of a text that shows words of the query; nil if no text has such a part.
     package let snippet: Snippet?
     /// The object, null if it was deleted meanwhile; nil if not requested.
     package let object: JSONValue?
-    /// The terms of the object; nil if not requested.
+    /// The object's terms with their shares of the score; nil if not requested.
     package let explanation: [TermShare]?
 
     package init(_ json: JSONValue) throws(RPCError) {
@@ -172,7 +173,7 @@ package struct SearchCall: Call {
     package let property: String
     /// The part of the text, with … where the text continues.
     package let text: String
-    /// Pairs of the start and the end of each word in the part.
+    /// The start and the end of each word of the query in the part, as pairs.
     package let highlights: JSONValue
 
     /// Creates a snippet.
@@ -195,7 +196,7 @@ package struct SearchCall: Call {
 
   /// A term of an object with its share of the object's score.
   package struct TermShare: WireObject {
-    /// The words in the form of the index.
+    /// The term's words, in the form in which the index stores them.
     package let term: String
     /// The number of occurrences of the term in the object.
     package let count: Int64

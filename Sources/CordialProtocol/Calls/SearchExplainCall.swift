@@ -36,7 +36,7 @@ package struct SearchExplainCall: Call {
 
   /// The reason why the search finds the object, or does not find it.
   package struct Result: WireObject {
-    /// The position of the index.
+    /// The history position that the index had reached.
     package let token: String
     /// Whether the search finds the object.
     package let isFound: Bool
@@ -44,7 +44,7 @@ package struct SearchExplainCall: Call {
     package var rank: Int64?
     /// The score; nil for an object that is not found.
     package var score: Double?
-    /// The terms of the object; nil for an object that is not found.
+    /// The object's terms with their shares of the score; nil for an object that is not found.
     package var explanation: [SearchCall.TermShare]?
     /// The reason why the object is not found: `unknown`, `notIndexed`, `missingWord`,
     /// `excludedWord` or `filtered`.
@@ -53,7 +53,7 @@ package struct SearchExplainCall: Call {
     package var rule: String?
     /// The missing word, or the excluded word that the object contains.
     package var word: String?
-    /// The nearest words that the object has.
+    /// The words of the object that are nearest to the missing word.
     package var nearest: [String]?
     /// The filter that excludes the object: `entities` or `predicate`.
     package var filter: String?

@@ -21,17 +21,17 @@ package struct StatusCall: CallWithoutParams {
     package var connections: Int64
     /// The number of subscriptions of all connections.
     package var subscriptions: Int64 = 0
-    /// The sums over the values of `observe/list`; nil during a migration.
+    /// The total memory and costs of all observed requests; nil during a migration.
     package var observing: Observing?
     /// The last 100 connections that the service ended; nil during a migration.
     package var disconnected: [Disconnection]?
-    /// The followers of the log.
+    /// The followers of the history.
     package var followers: [ListFollowersCall.Follower] = []
     /// The oldest commit that can be read; nil during a migration.
     package var oldest: String?
-    /// The sorts without an index that clients requested since the start, the slowest first.
+    /// The sorts without an index that clients requested since the service started, slowest first.
     package var slowSorts: [SlowSort] = []
-    /// The model's indexes that no request used since the start.
+    /// The model's indexes that no request used since the service started.
     package var unusedIndexes: [UnusedIndex] = []
     /// The progress of a migration; nil for none.
     package var migrating: Migration?
@@ -72,15 +72,15 @@ package struct StatusCall: CallWithoutParams {
 
   /// The store of a service.
   package struct Store: WireObject {
-    /// The folder.
+    /// The path of the store's folder.
     package let path: String
     /// The identifier; nil during a migration.
     package var id: String?
-    /// Whether the process cannot write; nil during a migration.
+    /// Whether the service cannot write to the store; nil during a migration.
     package var isReadOnly: Bool?
-    /// The size of the file and its write-ahead log; nil during a migration.
+    /// The size of the store's file and its write-ahead log, in bytes; nil during a migration.
     package var bytes: Int64?
-    /// Whether changes by an external SQLite client are not sealed yet.
+    /// Whether changes by an external SQLite client are not yet sealed into a commit.
     package var hasUnsealedChanges = false
 
     /// Creates the description of a store of which only the folder is known.
@@ -102,13 +102,13 @@ package struct StatusCall: CallWithoutParams {
     }
   }
 
-  /// The sums over all observed requests.
+  /// The total memory and costs of all observed requests.
   package struct Observing: WireObject {
     /// The approximate memory of all observed requests.
     package let bytes: Int64
     package let costs: ObservationCost
 
-    /// Creates the sums.
+    /// Creates the totals.
     package init(bytes: Int64, costs: ObservationCost) {
       self.bytes = bytes
       self.costs = costs
@@ -126,9 +126,9 @@ package struct StatusCall: CallWithoutParams {
 
   /// A connection that the service ended.
   package struct Disconnection: WireObject {
-    /// The number of the connection.
+    /// The connection's identifier.
     package let connection: Int64
-    /// `stuck` or `share`.
+    /// `stuck` for a client that made no progress; `share` for a client that held too much memory.
     package let reason: String
     /// The time since which the client accepted no bytes, RFC 3339.
     package let since: String
@@ -161,7 +161,7 @@ package struct StatusCall: CallWithoutParams {
     package let entity: String
     /// The sort keys.
     package let sort: [String]
-    /// The number of requests.
+    /// The number of requests with this sort.
     package let count: Int64
     /// The longest time until the first object.
     package let microsecondsMax: Int64
@@ -214,7 +214,7 @@ package struct StatusCall: CallWithoutParams {
     package let from: String
     /// The version to which the stage migrates.
     package let to: String
-    /// The current step.
+    /// The title of the current step.
     package let title: String
     /// The number of completed steps.
     package let done: Int64

@@ -28,7 +28,7 @@ package struct BackupCall: Call {
     package let path: String
     /// The position of the copy in this store's history.
     package let token: String
-    /// The size of the copy.
+    /// The size of the copy, in bytes.
     package let bytes: Int64
 
     /// Creates a result.
@@ -57,13 +57,13 @@ package struct VerifyCall: CallWithoutParams {
 
   /// The result of the check.
   package struct Result: WireObject {
-    /// The checked position.
+    /// The history position at which the service checked the store.
     package let token: String
     /// The number of checked objects.
     package let checked: Int64
     /// The problems, at most 1000.
     package let problems: [Problem]
-    /// The parts that other programs added to the store's file; nil for none.
+    /// The tables, indexes, triggers and views that other programs added; nil for none.
     package let foreign: [ForeignPart]?
 
     package init(_ json: JSONValue) throws(RPCError) {
@@ -84,9 +84,9 @@ package struct VerifyCall: CallWithoutParams {
     package let kind: String
     /// The problem, in one sentence.
     package let message: String
-    /// The object; nil for a problem of the store.
+    /// The ID of the object with the problem; nil for a problem of the store.
     package let id: String?
-    /// The property; nil for a problem of the object or the store.
+    /// The property with the problem; nil for a problem of the object or the store.
     package let property: String?
 
     package init(_ json: JSONValue) throws(RPCError) {

@@ -24,7 +24,7 @@ package struct SuggestCall: Call {
 
   /// The completions of a text.
   package struct Result: WireObject {
-    /// The position of the index; nil if the script of a mock leaves it out.
+    /// The history position that the index had reached; nil if a mock's script omits the token.
     package let token: String?
     /// The suggestions, most frequent first, then by text.
     package let suggestions: [Suggestion]
@@ -47,9 +47,7 @@ package struct SuggestCall: Call {
   package struct Suggestion: WireObject {
     /// The query with its last word completed.
     package let text: String
-    /// The number of objects that this query finds.
-    ///
-    /// nil if the script of a mock leaves it out.
+    /// The number of objects that this query finds; nil if a mock's script omits the number.
     package let documents: Int64?
 
     /// Creates a suggestion.

@@ -76,7 +76,7 @@ struct Advance {
   /// - Parameters:
   ///   - position: A position at or before the snapshot.
   ///   - changesMax: The maximum number of logged changes.
-  /// - Returns: The changes; nil if there are more.
+  /// - Returns: The changes; nil if there are more than the maximum.
   /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the changes logged since the position, unless the span is known.
   mutating func span(since position: LogPosition, changesMax: Int = .max) throws -> Span? {

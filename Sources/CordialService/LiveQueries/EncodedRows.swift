@@ -26,7 +26,7 @@ final class EncodedRows {
 
   private var forms: [String: Form] = [:]
 
-  /// Returns the rows that a plan shares with plans of the same form.
+  /// Returns the cached rows of all fetches that return the same values as a plan.
   func form(of plan: FetchPlan) -> Form {
     let request = plan.request
     let select = request.select.map { "\($0)" } ?? ""

@@ -108,10 +108,11 @@ package struct Observation: Sendable {
   var mayDangle: Bool
   /// The relationships and entities that decide which objects are included.
   package var inclusion: Inclusion
-  /// The position of the result.
+  /// The position at which the result was last read or refreshed; it may be valid at later
+  /// positions, too.
   var position: LogPosition
 
-  /// The data on which `included` depends.
+  /// The data on which the included objects of the result depend.
   package struct Inclusion: Sendable {
     /// The relationships of the result's objects.
     package var relationships: Set<String> = []

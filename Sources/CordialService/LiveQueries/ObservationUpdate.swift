@@ -4,7 +4,7 @@ import Interruptions
 import JSONRPC
 import PersistentStore
 
-/// The updates of observations, one after the other.
+/// The part of a step that updates observations, one after the other.
 struct ObservationUpdate {
   var advance: Advance
   /// Whether several updates of the step may have the same rows.
@@ -65,7 +65,7 @@ struct ObservationUpdate {
   /// - Parameters:
   ///   - candidate: The observation.
   ///   - interruption: The interruption of the update.
-  /// - Returns: The update; nil if there is no span since the observation's position.
+  /// - Returns: The update; not nil, because the number of changes is not limited here.
   /// - Throws: `Interrupted`; the errors that concern the store.
   mutating func readAlone(
     _ candidate: SubscriptionRegistry.Affected,
@@ -116,7 +116,7 @@ struct ObservationUpdate {
 
   /// Updates an observation that has a position of its own.
   ///
-  /// - Returns: The update; nil if there is no span since the observation's position.
+  /// - Returns: The update; not nil, because the number of changes is not limited here.
   private mutating func update(
     _ candidate: SubscriptionRegistry.Affected,
     _ isStopped: @escaping @Sendable () -> Bool

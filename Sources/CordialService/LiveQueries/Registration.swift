@@ -63,11 +63,12 @@ struct Registration: Sendable {
   let text: String
   /// The connection and the number of the new subscription.
   let subscriber: Subscriber
-  /// The result at `since` of a query that follows the index; nil if the index has no such result.
+  /// The result of a search at `since`; nil for other requests, or if the search index has no such
+  /// result.
   let former: (any LiveResult)?
   let since: StoreToken?
   let id: RequestID
-  /// The memory of the response.
+  /// The meter of the memory that the response may use; nil if no bound applies.
   let share: AnswerShare?
   let older: Older?
   /// An observation of the same request with an earlier result; nil if there is none.
@@ -152,7 +153,8 @@ struct Registration: Sendable {
         request: request,
         result: result,
         modelHash: snapshot.model.hash,
-        // A result that the index has found is never compiled again.
+        // The query of a search is never compiled again, because its result comes from the search
+        // index.
         mayDangle: snapshot.mayDangle || query.followsIndex,
         inclusion: inclusion,
         position: snapshot.head.position
@@ -209,7 +211,10 @@ struct Registration: Sendable {
     }
   }
 
-  /// Returns the rest of the response to an `observe` that resumes; nil means no difference.
+  /// Returns the rest of the response to an `observe` that resumes.
+  ///
+  /// - Parameter body: The difference; nil for an empty update, because nothing differs.
+  /// - Returns: The rest.
   private static func resumed(_ body: UpdateBody?) -> MessageBytes {
     var head = JSONWriter()
     head.key(.fresh)
@@ -253,8 +258,8 @@ struct Registration: Sendable {
     guard let older, older.position.commit < snapshot.head.number || !older.results.isEmpty else {
       return []
     }
-    // This list is read before the table. The table then has the new interest of each observation
-    // that a step has recompiled and that the list lacks.
+    // The list must be read before the table. If a step has recompiled an observation before that,
+    // the list lacks the observation, but the table has its new interest.
     let recompiled = snapshot.mayDangle ? registry.compiledWithoutDangling() : []
     let table = registry.table()
     var advance = Advance(snapshot, limits, table)
@@ -278,8 +283,9 @@ struct Registration: Sendable {
         )
       }
     }
-    // The changes do not show whether they concern requests that were compiled without dangling
-    // references. If changes are missing, any result may differ.
+    // These observations need no comparison. Requests that were compiled without dangling
+    // references are compiled and read again in any case. If changes are missing, any result may
+    // differ.
     let undecided = (span.isComplete ? recompiled : registry.fetches()).map(\.number)
     for number in undecided { try add(number) { _ in .undecided } }
     let others = Set(undecided)

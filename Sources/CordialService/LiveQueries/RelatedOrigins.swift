@@ -10,7 +10,7 @@ struct RelatedOrigins {
   private struct Search: Hashable {
     let path: [RelatedReads.Step]
     let objects: Set<Int64>
-    /// The number of the last change at the position from which the changes begin.
+    /// The log's identifier of the last change before the changes of the search.
     let start: Int64
   }
 

@@ -10,8 +10,8 @@ package struct ResultDifference {
     let index: Int
     let kind: ObjectChange.Kind
     let key: ObjectKey
-    /// The object that the ID named before; different from `key` if a different object has taken
-    /// over the identity.
+    /// The object that the ID named before; different from `key` if a different object now has the
+    /// identity value.
     let former: ObjectKey
   }
 

@@ -7,8 +7,8 @@ import PersistentStore
 
 /// The refresh methods that several kinds of queries share.
 extension ResultReader {
-  /// Recompiles an observation if references may dangle since its compilation, and reads its whole
-  /// result.
+  /// Recompiles an observation and reads its whole result, if the store may have dangling
+  /// references only since the last compilation.
   ///
   /// - Parameter observation: The observation, which receives the new inclusion.
   /// - Returns: The result with the new query; nil if the old plan is still valid.
@@ -29,7 +29,7 @@ extension ResultReader {
   ///
   /// - Parameters:
   ///   - members: The objects that may enter or leave.
-  ///   - matching: The members that match now; SQL has found them if rows do not decide.
+  ///   - matching: The members that match now; used only for members whose rows do not decide.
   /// - Returns: The change; nil if rows do not decide which members matched before.
   static func countDifference(
     _ members: [ObjectKey: Verdict.Match],
@@ -53,8 +53,8 @@ extension ResultChange {
   /// - Parameters:
   ///   - plan: The fetch.
   ///   - members: The objects that may enter or leave.
-  ///   - matching: The members that match now; SQL has found them if rows do not decide.
-  ///   - extras: The parts of the result.
+  ///   - matching: The members that match now; used only for members whose rows do not decide.
+  ///   - extras: The parts of the result; receives the new sections.
   /// - Returns: Whether all sections were read again.
   /// - Throws: `SQLiteError`.
   func refreshSections(

@@ -34,7 +34,8 @@ package struct ResultReader {
       }
     }
     guard snapshot.mayDangle else { return inclusion }
-    // If the target of a to-one was deleted, the to-one is null in the row of an included object.
+    // An included object has null for a to-one whose target was deleted, so that changes of the
+    // target's entity also alter included objects.
     for number in inclusion.entities {
       for toOne in snapshot.model.entity(number).relationships where !toOne.toMany {
         let target = snapshot.model.entity(toOne.destination)
@@ -76,8 +77,8 @@ package struct ResultReader {
     return extras
   }
 
-  /// The objects of one entity at which included relationships begin, by object number; nil for
-  /// none.
+  /// The objects at which included relationships begin: their entity and their object numbers; nil
+  /// for none.
   typealias Starts = (entity: EntityDescription, objects: [Int64])?
 
   /// Reads the included objects and writes them as a member.

@@ -12,7 +12,8 @@ struct StepTime {
   private let isShared: Bool
   /// The start of each connection's wait for left-out observations.
   private let lateSince: [Int: ContinuousClock.Instant]
-  /// The seconds that each connection and all connections have used, and the part without updates.
+  /// The seconds that each connection has used, that all connections have used together, and that
+  /// were spent on observations that the step then left out.
   private var used: [Int: Double] = [:]
   private var usedByAll = 0.0
   private var lost = 0.0
@@ -56,7 +57,8 @@ struct StepTime {
     }
     let late = min(Self.lateFactor * oneMax, Self.lateness * waited)
     let own = max(oneMax, late)
-    // The observations that are given up delay the others by little more than the time of two.
+    // The observations that the step begins and then leaves out may take twice the time of one
+    // observation, together.
     var left = 2 * own - lost
     if isShared {
       left = min(

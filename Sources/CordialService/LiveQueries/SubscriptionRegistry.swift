@@ -10,16 +10,16 @@ import Synchronization
 /// Equal requests share one observation. The loop changes the registry, and a worker that updates
 /// results reads it.
 final class SubscriptionRegistry: Sendable {
-  /// An observation that changes may have altered.
+  /// An observation with its number and its subscriptions, as a caller of the registry receives it.
   struct Affected: Sendable {
     let number: Int
     let observation: Observation
     let subscribers: SmallSet<Subscriber>
   }
 
-  /// A counter of replaced results, with its value at the beginning of a registration.
+  /// A count of replaced results, read at the beginning of a registration.
   ///
-  /// The moment identifies the results that the registration's connection has. A commit does not
+  /// The count identifies the results that the registration's connection has. A commit does not
   /// identify these results: a connection may be at a later commit than the registry, with the same
   /// result.
   typealias Moment = Int
@@ -49,7 +49,7 @@ final class SubscriptionRegistry: Sendable {
     var apart: Set<Int> = []
     /// The observations that are read alone, because they take long.
     var readAlone: Set<Int> = []
-    /// The observations that are not compiled for dangling references.
+    /// The observations that were compiled for a store without dangling references.
     var undangling: Set<Int> = []
     /// The observed searches.
     var searches: Set<Int> = []
@@ -144,7 +144,8 @@ final class SubscriptionRegistry: Sendable {
   /// - Parameters:
   ///   - subscriber: The subscription.
   ///   - observation: The observation, which is added if the request is new.
-  ///   - isAligned: Whether the next step begins at the position of the observation's result.
+  ///   - isAligned: Whether the next step begins at the position of the observation's result;
+  ///     otherwise a new observation is apart, at a position of its own.
   /// - Returns: The number of the observation, whether it is new, and whether it is apart.
   func add(
     _ subscriber: Subscriber,
@@ -200,7 +201,8 @@ final class SubscriptionRegistry: Sendable {
   /// - Parameters:
   ///   - number: The number of the observation.
   ///   - position: The common position of the results until now.
-  ///   - isReadAlone: Whether the observation is read alone from there.
+  ///   - isReadAlone: Whether a read outside of steps updates the observation; otherwise the next
+  ///     step updates it.
   func leave(_ number: Int, at position: LogPosition, isReadAlone: Bool) {
     state.withLock { state in
       guard let entry = state.entries[number] else { return }
@@ -325,8 +327,9 @@ final class SubscriptionRegistry: Sendable {
   /// Returns the data with which a step begins, read at once because registrations continue
   /// meanwhile.
   ///
-  /// - Returns: A copy of the requests; the observations that are apart and not read alone, ordered
-  ///   by number; and the numbers of all observations that are apart or read alone.
+  /// - Returns: A copy of the requests; the observations that the step brings from their own
+  ///   positions to the common position, ordered by number; and the numbers of all observations
+  ///   that are apart or read alone.
   func start() -> (table: SubscriptionTable, joining: [Affected], apart: Set<Int>) {
     state.withLock { state in
       state.table.prepare()
@@ -338,7 +341,8 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Returns the observations that are not compiled for dangling references, ordered by number.
+  /// Returns the observations that were compiled for a store without dangling references, ordered
+  /// by number.
   func compiledWithoutDangling() -> [Affected] {
     state.withLock { state in state.undangling.sorted().compactMap { state.affected($0) } }
   }
@@ -364,7 +368,7 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Returns an observation of a connection with the result that it had at a moment.
+  /// Returns an observation with the result that its connection had at a moment.
   ///
   /// - Parameters:
   ///   - number: The number of the observation.
@@ -418,7 +422,7 @@ final class SubscriptionRegistry: Sendable {
     state.withLock { state in state.entries.mapValues { ($0.observation, $0.costs) } }
   }
 
-  /// Whether an observation is apart, and not read alone.
+  /// Whether an observation must join the others in the next step: it is apart, and not read alone.
   var hasObservationsApart: Bool {
     state.withLock { !$0.apart.isSubset(of: $0.readAlone) }
   }

@@ -19,7 +19,8 @@ struct BehindClient: Sendable {
   let position: LogPosition
   /// The subscriptions whose results have changed since that position, ordered by number.
   let views: [View]
-  /// Whether the client stopped reading, so that the client starts over if that is shorter.
+  /// Whether the client stopped reading; such a client starts over if the whole result is shorter
+  /// than the difference.
   let isBlocked: Bool
 }
 
@@ -49,7 +50,8 @@ struct SubscriptionStep: Sendable {
     let observation: Observation
     /// The update from the former result; nil if that result is equal, or if `isAligned` is false.
     let body: UpdateBody?
-    /// Whether the former result was at the step's beginning, so that `body` fits clients there.
+    /// Whether the former result was at the position at which the step begins; only then, `body`
+    /// fits clients at that position.
     let isAligned: Bool
     let costs: ObservationCosts
 
@@ -122,11 +124,12 @@ struct SubscriptionStep: Sendable {
     let entries = try update.advance.entries(of: span)
     let comparison = ChangeComparison(span.changes, entries, with: table)
     // An observation that a registration added meanwhile may be at a later commit than the
-    // snapshot.
+    // snapshot. Such an observation waits for a later step.
     let ready = joining.filter { $0.observation.position.commit <= head.number }
     let undangling = snapshot.mayDangle ? registry.compiledWithoutDangling() : []
     let recompiled = undangling.filter { table.contains($0.number) }
-    // These observations are not compared here: they join, are read alone or are recompiled.
+    // The comparison skips these observations: they have positions of their own, are read alone, or
+    // are recompiled.
     let others = apart.union(recompiled.map(\.number))
     let concerned = comparison.concerned.filter { !others.contains($0.number) }
     var verdicts: [(SubscriptionRegistry.Affected, Verdict)]?
@@ -221,7 +224,8 @@ struct SubscriptionStep: Sendable {
         let candidate = registry.affected(number)
         results.append(.success(try candidate.flatMap { try update.readAlone($0, interruption) }))
       } catch let error where error is Interrupted || error is StoreError {
-        // Other errors concern the store, or report changes that must be sealed.
+        // Only these errors concern the observation. Other errors concern the store, or report
+        // changes of an external client that must be sealed.
         update.advance.discardPartialReads()
         results.append(.failure(RPCError(any: error)))
       }
@@ -229,7 +233,8 @@ struct SubscriptionStep: Sendable {
     return results
   }
 
-  /// Returns the effect of the step's changes on an observation; nil if there is none.
+  /// Returns the effect of the step's changes on an observation; nil if the changes do not affect
+  /// it, or if it was removed meanwhile.
   private func verdict(
     on concern: ChangeComparison.Concern,
     _ comparison: ChangeComparison

@@ -15,7 +15,7 @@ package struct UpdateBuilder {
   let from: LogPosition
   /// All changes from the earlier position to the snapshot.
   let changes: ChangeSet
-  /// The rows that updates from the same position share; nil for a single update.
+  /// The encoded rows that updates from the same position share; nil for a single update.
   var shared: EncodedRows?
   /// The rows of the changed objects; rows that were not read are missing.
   var rows: [ObjectKey: ChangedRow] = [:]
@@ -150,7 +150,8 @@ package struct UpdateBuilder {
     }
     let excluded = try difference.excluded.map { try snapshot.wrappedID($0).description }
       .filter { id in
-        // An included object may have taken over the identity of a deleted object.
+        // If an included object now has the identity value of the deleted object, the ID is still
+        // included.
         guard try snapshot.entity(of: id).identity != nil else { return true }
         return try snapshot.resolve(id).map { extras.included[$0] == nil } ?? true
       }
@@ -267,7 +268,7 @@ package struct UpdateBuilder {
 
 /// The reason why a client starts over.
 enum FreshReason: String, Sendable {
-  /// The log does not have the client's position.
+  /// The log does not have the client's position, or lacks changes after that position.
   case log
   /// The model has changed since the client's position.
   case model
@@ -277,7 +278,7 @@ enum FreshReason: String, Sendable {
   case ahead
   /// The difference has more elements than the result.
   case larger
-  /// The index does not keep the documents of the client's position.
+  /// The search index does not keep the documents of the client's position.
   case index
 }
 

@@ -117,7 +117,8 @@ struct UpdateExplanation {
   private func written(_ change: ObjectChange) -> [JSONMember] {
     let named = change.properties.subtracting([ChangeSet.everyProperty]).sorted()
     let read = named.first { part($0) != nil } ?? named.first
-    // A change increments the object's version, which every row has.
+    // If no part of the fetch reads the property, the change is still visible, because every row
+    // has the object's version.
     let reads = read.flatMap(part) ?? "select"
     return [JSONMember(.path, .string(read ?? "SELF")), JSONMember(.reads, .string(reads))]
   }
@@ -125,7 +126,8 @@ struct UpdateExplanation {
   /// Names the written property that divides the rows into sections.
   private func section(_ change: ObjectChange) -> [JSONMember]? { reading("section", change) }
 
-  /// Names the first written property that a part of the fetch reads.
+  /// Names the first written property that the given part of the fetch reads; returns nil if there
+  /// is none.
   private func reading(_ name: String, _ change: ObjectChange) -> [JSONMember]? {
     change.properties.filter { part($0) == name }.min().map { property in
       [JSONMember(.path, .string(property)), JSONMember(.reads, .string(name))]
@@ -180,7 +182,8 @@ struct UpdateExplanation {
     return matching.isEmpty ? nil : false
   }
 
-  /// Returns the values of the terms that read changed properties, by the terms' indices.
+  /// Returns the values of the terms that read changed properties, by object and by the term's
+  /// index.
   private func values(
     of terms: [FetchTerm],
     _ changes: [ObjectChange]
@@ -291,7 +294,8 @@ struct UpdateExplanation {
     return property
   }
 
-  /// Returns the part of the fetch that reads a property of another object, or its existence.
+  /// Returns the part of the fetch that reads a property of a related object, or reads whether that
+  /// object exists if the property is nil.
   private func part(
     of change: ObjectChange,
     _ property: String?,

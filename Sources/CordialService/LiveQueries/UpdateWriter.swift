@@ -50,7 +50,7 @@ package struct UpdateWriter {
     writer = JSONWriter(reserving: 256, pieceBytes: Limits.pieceBytes, meter: meter)
   }
 
-  /// A writer for an update that has no receiver.
+  /// A writer that drops the written text, for a result that is not sent to a client.
   static var discarding: UpdateWriter { UpdateWriter(isDiscarding: true) }
 
   /// Counts memory of the result whose members are written.

@@ -4,8 +4,8 @@ import PersistentStore
 
 /// The change of a window by the objects that may enter, leave or move.
 ///
-/// Unchanged rows keep their order. The number of objects before the rows changes by the objects
-/// that moved across the first unchanged row.
+/// Unchanged rows keep their order. The number of objects before the rows is counted up to the
+/// first unchanged row: changed objects alter that number when they move across this row.
 struct WindowRefresh {
   let snapshot: StoreSnapshot
   let plan: FetchPlan
@@ -34,11 +34,13 @@ struct WindowRefresh {
     new.rows = try SequenceEdit(of: old.rows, candidates: candidates) { kept in
       try snapshot.offsets(of: Array(matching), in: kept, plan).compactMap { object, offset in
         if offset == 0, unchanged > 0 {
-          // Unchanged objects may be between this object and the rows.
+          // The object comes before the rows that are kept. It is only counted, because unchanged
+          // objects may be between it and these rows.
           entering += 1
           return nil
         }
-        // Unchanged objects may be between the rows and this object.
+        // An object after the last known row is dropped, because unchanged objects may be between
+        // that row and the object.
         return offset == kept.count && !old.isComplete ? nil : (object, offset)
       }
     }.sequence

@@ -21,13 +21,13 @@ enum EntityNames {
     )
   }
 
-  /// Returns the entity numbers in the log for named entities and their descendants.
+  /// Returns the entity numbers that the history uses for named entities and their descendants.
   ///
   /// - Parameters:
   ///   - names: The names of entities, or of entities that only earlier versions of the model had.
   ///   - model: The model of the store.
   /// - Returns: The entity numbers.
-  /// - Throws: `unknownEntity` for a name that neither the model nor the log has.
+  /// - Throws: `unknownEntity` for a name that neither the model nor the history has.
   static func loggedNumbers(_ names: [String], in model: Model) throws -> Set<Int> {
     var numbers: Set<Int> = []
     for name in names {

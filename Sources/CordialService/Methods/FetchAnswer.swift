@@ -221,7 +221,7 @@ enum FetchAnswer {
     to writer: inout JSONWriter
   ) throws {
     guard !call.include.isEmpty else { return }
-    // An object that does not exist includes no objects, even if dangling references name it.
+    // A dangling reference may still name a deleted object, so deleted objects are skipped.
     let keys = try ids.compactMap { try snapshot.resolve($0) }.filter { try snapshot.exists($0) }
     guard Set(keys.map(\.entity)).count <= 1 else {
       throw RPCError(.invalidParams, "fetch: include requires ids of one entity")

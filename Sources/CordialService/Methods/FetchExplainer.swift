@@ -10,8 +10,8 @@ import ProtocolSchemas
 package enum FetchExplainer {
   /// Returns the faults of a model's stored requests, selections, exclusions and configurations.
   ///
-  /// Stored requests and selections are checked as fetches, configurations as models. Arguments are
-  /// not known yet: a predicate is valid if it is valid with some arguments.
+  /// Stored requests and selections are checked as fetches, and configurations as models. The
+  /// values of arguments are unknown here, so a predicate is valid if any arguments make it valid.
   ///
   /// - Parameter model: A model without other faults.
   /// - Returns: The faults, each with its path in the file.
@@ -68,7 +68,7 @@ package enum FetchExplainer {
     return found.min { $0.count < $1.count } ?? []
   }
 
-  /// Replaces the name of a stored selection in params with its contents.
+  /// Returns params in which the contents of a stored selection replace its name.
   private static func withStoredNames(_ params: [JSONMember], _ model: Model) -> [JSONMember] {
     let entity = params.first { $0.isOne(of: .entity) }?.value.string
     return params.map { member in

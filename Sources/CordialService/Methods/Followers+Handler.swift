@@ -130,7 +130,8 @@ extension Service {
     }
   }
 
-  /// Removes the log up to the furthest goal, except retained history.
+  /// Removes history up to the latest goal, except history that a follower, a lease or the minimum
+  /// age retains.
   private nonisolated func purge(
     _ goals: [HistoryPurgeGoal],
     _ retained: [HistoryRetention],
@@ -156,7 +157,8 @@ extension Service {
           reason: "a live subscription of the process \($0.process.number)"
         )
       }
-      // If two holders retain the same commit, `heldBy` names the first: the limit.
+      // `min` returns the first of equal commits, so `heldBy` names this limit before other
+      // holders.
       if retainedMilliseconds > 0 {
         retained.insert(
           HistoryRetention(
@@ -200,7 +202,8 @@ extension Service {
 
   // MARK: Automatic purge
 
-  /// The counts of commits and of microseconds after which the log is checked again.
+  /// The number of commits and the time in microseconds after which the next check of the log is
+  /// due.
   private static let purgeCommits: Int64 = 10_000
   private static let purgeMicroseconds: Int64 = 3_600_000_000
 

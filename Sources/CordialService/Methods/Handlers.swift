@@ -150,7 +150,8 @@ extension Service {
     snapshot(of: readers, turn, attempt: 0, body, completion: completion)
   }
 
-  /// Reads as `snapshot(for:of:_:completion:)` does, in a given read turn.
+  /// Reads as `snapshot(for:of:_:completion:)` does, for the client and with the interruption of a
+  /// turn.
   nonisolated func snapshot<Answer: Sendable>(
     for turn: ReadTurn,
     _ body: @escaping @Sendable (StoreSnapshot) throws -> Answer,
@@ -159,7 +160,7 @@ extension Service {
     snapshot(of: .present, turn, attempt: 0, body, completion: completion)
   }
 
-  /// Reads as `snapshot(for:of:_:completion:)` does, for the service itself.
+  /// Reads as `snapshot(for:of:_:completion:)` does, for work that the service starts itself.
   nonisolated func snapshot<Answer: Sendable>(
     _ body: @escaping @Sendable (StoreSnapshot) throws -> Answer,
     completion: @escaping @Sendable (Result<Answer, RPCError>) -> Void
@@ -167,7 +168,7 @@ extension Service {
     snapshot(of: .present, .ofService, attempt: 0, body, completion: completion)
   }
 
-  /// The readers of the store that a body may use.
+  /// The set of store connections that serve a read: for the present state, or for past commits.
   enum Readers {
     case present, past
   }
@@ -181,7 +182,8 @@ extension Service {
   ) {
     let work = { @Sendable (reader: Result<StoreReader, StoreError>) in
       do {
-        // An external client that writes without pause would make every attempt hit new changes.
+        // After several attempts, the read ignores unsealed changes. Otherwise, an external client
+        // that writes without pause would delay the read forever.
         let hides = self.store.isReadOnly || attempt >= Self.sealingAttemptsMax
         let answer = try reader.get().snapshot(
           hidingUnsealed: hides,
@@ -209,7 +211,7 @@ extension Service {
 
   /// Seals the changes of external SQLite clients, and reports the commit to the followers.
   ///
-  /// - Parameter completion: Called on any thread with whether the changes were sealed.
+  /// - Parameter completion: Called on any thread; receives whether the changes were sealed.
   nonisolated func seal(_ completion: @escaping @Sendable (Bool) -> Void) {
     store.seal { outcome in
       guard case .success(let number) = outcome else { return completion(false) }

@@ -20,7 +20,8 @@ struct HistoryEncoder {
   ///   - snapshot: A snapshot of the store.
   ///   - commit: The last commit that the encoder may receive.
   ///   - limits: The limits of the service.
-  /// - Throws: `unknownEntity` for a filter that neither the model nor the log has.
+  /// - Throws: `unknownEntity` for an entity in a filter that neither the model nor the history
+  ///   has.
   init(
     _ call: HistoryCall,
     _ snapshot: StoreSnapshot,
@@ -44,7 +45,7 @@ struct HistoryEncoder {
     }
     let omitsChanges = omitsChanges || transaction.changeCount > limits.historyChangesMax
     let changes = transaction.changes.filter { entities?.contains($0.key.entity) ?? true }
-    // The entities of omitted changes are unknown, so that the filter cannot exclude the commit.
+    // If the changes are omitted, their entities are unknown, so the filter keeps the commit.
     if entities != nil, changes.isEmpty, !omitsChanges { return nil }
     let token = StoreToken(
       generation: snapshot.token.generation,
@@ -73,7 +74,7 @@ struct HistoryEncoder {
     // A tombstone lists only the preserved attributes, if the entity has such attributes.
     let preserved = Set(entity.attributes.filter(\.isPreserved).map(\.name))
     let hidesOthers = change.kind == .delete && !preserved.isEmpty
-    // A list whose links and order changed appears once, with its links.
+    // If both the links and the order of a list changed, the result has only the changed links.
     for value in change.before
     where !linked.contains(value.property) && (!hidesOthers || preserved.contains(value.property)) {
       // The type of a property that the model no longer has is unknown, and null would be wrong.

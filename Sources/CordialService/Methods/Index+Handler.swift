@@ -14,7 +14,7 @@ extension Service {
     guard index.status.token == nil, index.status.state == .catchingUp else {
       return answerStatus(request)
     }
-    // The index has not opened its file yet.
+    // The index has not opened its file yet, so the request waits briefly for its first status.
     index.follow()
     whenIndexed(
       newestCommit,
@@ -31,7 +31,8 @@ extension Service {
     let dead = SearchAnswer.rounded(index.deadFraction)
     read(request) { snapshot, writer in
       let token = try status.token ?? snapshot.oldest()
-      // A search of a past commit needs the index and the store as of that commit.
+      // A search of a past commit needs both the index and the store as of that commit, so the
+      // later of the two oldest commits is the limit.
       let past = [activity.oldest ?? token, try snapshot.oldestPast()]
       let oldest = past.max { $0.number < $1.number } ?? token
       let behind = max(0, snapshot.head.number - token.number)
@@ -242,7 +243,7 @@ private struct IndexVerification {
         from: index.token.number,
         through: snapshot.head.number
       ),
-      // The comparison skips objects with later changes, which the index has not read.
+      // The comparison skips objects that changed after the last commit of the index.
       let later = try indexed.concerned(by: set, spans: spans, since: position)?.objects
     else { throw SpotlightError.needsRebuild }
     var differing = Differences()

@@ -170,7 +170,8 @@ extension Service {
     markChanged(session)
   }
 
-  /// Sends the updates of the older subscriptions, which move to the position of the new one.
+  /// Sends the updates of the connection's earlier subscriptions, so that all its subscriptions
+  /// reach the position of the new subscription.
   private func moveOlder(to registration: Registration.Outcome, _ session: Session) {
     let updates = registration.older.compactMap { older -> (number: Int, body: UpdateBody)? in
       guard session.observed.index(of: older.number) != nil else { return nil }
@@ -194,7 +195,8 @@ extension Service {
       session.observed.catchUp()
     } else {
       session.observed.move(to: registration.position)
-      // The client has all changes up to the registration, so that its wait begins again.
+      // The client now has all changes up to the registration. If slow observations remain, the
+      // wait for them starts again from now.
       session.observed.lateSince = session.observed.leftOut.isEmpty ? nil : .now
       observing.withNews.insert(session.number)
     }

@@ -158,7 +158,7 @@ extension Service {
     }
     if !turn.hasSaved, let outcome = store.saveAtOnce(changes) {
       turn.hasSaved = true
-      // Earlier saves are answered first.
+      // The saves that the writer executed before are answered first.
       let save = executed(outcome)
       executedSaves.withLock { $0.append(save) }
       return answerExecutedSaves()
@@ -180,10 +180,10 @@ extension Service {
     if let newest = answering.compactMap({ answer($0) }).max() { committed(newest) }
   }
 
-  /// Answers a save.
+  /// Answers the request of an executed save.
   ///
   /// - Parameter save: The save.
-  /// - Returns: The commit number; nil for a save that failed or was rolled back.
+  /// - Returns: The commit number; nil for a save that failed, and for a dry run.
   private func answer(_ save: ExecutedSave) -> Int64? {
     let commit: Int64? =
       if case .success(let saved) = save.outcome, saved.dryRun == nil {
@@ -226,13 +226,13 @@ extension SaveAnswer {
   }
 }
 
-/// A transaction that was performed and is not answered yet.
+/// A transaction that was performed, and whose request waits for its response.
 struct ExecutedSave: Sendable {
   let request: Request
   let outcome: Result<SaveOutcome, StoreError>
   let answer: Result<MessageBytes, RPCError>
 
-  /// Encodes an answer.
+  /// Encodes the response to a performed transaction.
   ///
   /// - Parameters:
   ///   - outcome: The outcome of the transaction.

@@ -68,7 +68,7 @@ extension Service {
   ///
   /// - Parameters:
   ///   - call: The search.
-  ///   - wantsAll: Whether all hits are needed, even without facets.
+  ///   - wantsAll: Whether the search collects all hits; a search with facets always does.
   /// - Returns: The parameters.
   /// - Throws: `RPCError` for a query that is too long, and for an unknown entity.
   func searchRequest(_ call: SearchCall, wantsAll: Bool = false) throws -> SearchRequest {
@@ -198,7 +198,8 @@ extension Service {
         }
       },
       completion: { outcome in
-        // If there are too many unsealed changes to hide, they have to be sealed.
+        // This error means that the store has too many unsealed changes to hide, so the service
+        // seals them.
         if case .failure(let error) = outcome, error.code == ErrorName.storeBusy.code {
           self.lookForCommits()
         }

@@ -14,7 +14,8 @@ struct SearchAnswer {
   let token: StoreToken
   /// The texts of the store's objects.
   let indexed: IndexedTexts
-  /// The plans that write the objects of hits, by entity number; empty if hits have no objects.
+  /// The plans that write the objects of hits, by entity number; empty if the call requests no
+  /// objects.
   private var plans: [Int: FetchPlan] = [:]
   /// The numbers of the entities for which a facet can be counted, by property.
   private var facets: [String: Set<Int>] = [:]
@@ -96,7 +97,8 @@ struct SearchAnswer {
   /// The maximum number of objects whose texts a search of a past commit reads from the store.
   private static let unknownMax = 50_000
 
-  /// Returns objects with unknown texts; all objects of the entity if the number 0 is among them.
+  /// Returns the objects whose texts the index lacks; the object number 0 stands for all objects of
+  /// the entity.
   private func objects(_ objects: [Int64], of entity: Int) throws -> [Int64] {
     var objects = objects
     if objects.contains(0) {
@@ -112,7 +114,7 @@ struct SearchAnswer {
     return objects
   }
 
-  /// Searches the index, without the objects that were deleted since.
+  /// Searches the index, without the objects that were deleted after the index's last commit.
   ///
   /// - Parameters:
   ///   - wanted: The parameters of the search.
@@ -231,7 +233,8 @@ struct SearchAnswer {
     )
   }
 
-  /// The filter of existing objects, if the history does not have all deletes.
+  /// A filter that keeps only objects that exist, used when the history no longer lists all
+  /// deletes.
   var existing: ObjectFilter {
     ObjectFilter(
       matchesMax: .max,
@@ -296,7 +299,7 @@ struct SearchAnswer {
     writer.raw("}")
   }
 
-  /// Returns the members of a response that explain why words find nothing.
+  /// Returns the members of a response that explain why some words have no hits.
   private static func reasons(_ result: SearchResult) -> [(name: MemberName, value: JSONValue)] {
     var reasons: [(name: MemberName, value: JSONValue)] = []
     if !result.omit.isEmpty {
@@ -404,7 +407,8 @@ struct SearchAnswer {
     .array(ranges.map { [.integer(Int64($0.lowerBound)), .integer(Int64($0.upperBound))] })
   }
 
-  /// Returns the texts for a snippet; the display name comes last, because each hit has it already.
+  /// Returns the texts for a snippet, the display name last, because each hit already shows that
+  /// name.
   private func bodies(
     _ values: [String: String?],
     _ entity: EntityDescription

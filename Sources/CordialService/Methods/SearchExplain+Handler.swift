@@ -30,7 +30,7 @@ extension Service {
 }
 
 extension SearchAnswer {
-  /// Returns why a search finds an object, or why it does not.
+  /// Returns the reason why a search finds or does not find an object.
   ///
   /// - Parameters:
   ///   - id: The ID of the object.

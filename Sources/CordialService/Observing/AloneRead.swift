@@ -1,6 +1,6 @@
 import Interruptions
 
-/// The read of observations that steps have left out, one after the other.
+/// A read that updates observations which steps have left out, one observation after the other.
 struct AloneRead {
   /// The observations that are read together.
   enum Subject: Hashable {

@@ -2,7 +2,7 @@ import CordialProtocol
 import JSON
 import JSONRPC
 
-/// The encoder of one `changes`, in one message or in several parts.
+/// The encoder of one `changes` notification, which becomes one message or several parts.
 struct ChangesMessage: Sendable {
   let from: String
   let token: String
@@ -21,12 +21,13 @@ struct ChangesMessage: Sendable {
     var ownBytes: Int { updates.reduce(0) { $0 + $1.fragment.ownBytes } }
   }
 
-  /// The maximum length of a fragment that is copied into one piece with the rest of the message.
+  /// The maximum length in bytes of a fragment that is copied; a longer fragment stays a separate
+  /// piece of the message.
   private static let copiedMax = 4096
   /// The maximum number of bytes around a fragment.
   private static let frameBytes = 48
 
-  /// Returns the messages; only the last one has the new position.
+  /// Returns the messages with the updates; only the last message has the new position.
   ///
   /// - Parameter updates: The updates, ordered by subscription.
   /// - Returns: At least one message.

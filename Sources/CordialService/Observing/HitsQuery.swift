@@ -4,11 +4,11 @@ import JSON
 import ObjectModel
 import PersistentStore
 
-/// A query for the hits of a search, which come from the index instead of a store snapshot.
+/// A query for the hits of a search, which come from the search index instead of a store snapshot.
 struct HitsQuery: LiveQuery {
   typealias Result = ObservedSearch
 
-  /// The result that the index found.
+  /// The result that the search index returned.
   let found: ObservedSearch
 
   /// Returns a function that makes the query of a search.

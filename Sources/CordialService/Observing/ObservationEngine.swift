@@ -7,7 +7,9 @@ import PersistentHistory
 /// together.
 struct ObservationEngine {
   let registry: SubscriptionRegistry
-  /// The position of the observations' results; nil without observations.
+  /// The common position of the observations' results; nil without observations.
+  ///
+  /// An observation that was left out, or was just registered, may have a position of its own.
   var position: LogPosition?
   /// The newest commit that the next steps must reach.
   var wanted: Int64 = 0
@@ -27,9 +29,11 @@ struct ObservationEngine {
   /// The last commit of each author, among the commits after `recordedAfter`.
   private(set) var lastCommits: [String?: Int64] = [:]
   private var recordedAfter: Int64 = 0
-  /// The commit after which the next step records authors; nil for the step's beginning.
+  /// The commit after which the next step reads authors; nil for the commit at which the step
+  /// begins.
   private(set) var authorsAfter: Int64?
-  /// The interruptions of the observations that are read alone, by observation number.
+  /// The interruptions of the observations that are read alone, outside of steps, by observation
+  /// number.
   var alone: [Int: Interruption] = [:]
   /// The reads of the observations that are read alone, by subject.
   var aloneReads: [AloneRead.Subject: AloneRead] = [:]
@@ -45,11 +49,11 @@ struct ObservationEngine {
   /// The number of recorded authors at which clients are notified even without updates.
   static let authorsMax = 1000
 
-  /// Returns whether the observations have the results of a position, and keep them until the next
-  /// step.
+  /// Returns whether the observations have the results of a position, and keep these results until
+  /// the next step.
   ///
-  /// During a worker's step the result is false, because the step may already have chosen its
-  /// observations.
+  /// The method returns false while a worker performs a step, because the step may already have
+  /// chosen its observations.
   func isAt(_ position: LogPosition) -> Bool {
     self.position == position && !isStepping
   }

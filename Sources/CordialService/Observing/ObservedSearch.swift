@@ -15,7 +15,7 @@ final class ObservedSearch: Sendable {
     let bytes: [UInt8]
   }
 
-  /// The position of the index.
+  /// The position of the search index at which the hits were found.
   let token: StoreToken
   /// The position of the store at which titles and objects were read.
   let storeToken: StoreToken
@@ -23,7 +23,7 @@ final class ObservedSearch: Sendable {
   /// Whether there may be more hits than `total`.
   let isAtLeast: Bool
   let hits: [Hit]
-  /// The members about words that find nothing.
+  /// The response members that explain why words of the query find nothing.
   let reasons: [(name: MemberName, value: JSONValue)]
 
   init(
@@ -63,7 +63,7 @@ final class ObservedSearch: Sendable {
     }
   }
 
-  /// Returns whether this result differs from an earlier result in what the client receives.
+  /// Returns whether this result differs for the client from an earlier result.
   func differs(from other: ObservedSearch, _ mode: ObserveCall.Mode) throws -> Bool {
     try total != other.total || isAtLeast != other.isAtLeast
       || !hits.map(\.key).elementsEqual(other.hits.map(\.key))
@@ -202,7 +202,10 @@ extension UpdateBuilder {
     writer.string(hit.id)
   }
 
-  /// Numbers the objects of the hits, which may have several entities, and returns the difference.
+  /// Returns the difference of two lists of hits, in which each object receives a number.
+  ///
+  /// The hits may have several entities, so that the store's object numbers do not identify the
+  /// objects.
   private static func sequence(
     _ old: ObservedSearch,
     _ new: ObservedSearch
@@ -214,7 +217,8 @@ extension UpdateBuilder {
         search.hits.enumerated().map { offset, hit in
           let number = numbers[hit.key] ?? Int64(numbers.count)
           numbers[hit.key] = number
-          // Only a damaged index returns an object twice, until the index is rebuilt.
+          // A damaged index may return an object twice, until the index is rebuilt. The repeated
+          // hit receives a negative number that no other hit has.
           return found.insert(hit.key).inserted ? number : -1 - Int64(offset)
         }
       )

@@ -25,7 +25,7 @@ struct ObservedState {
   var subscriptions: [LiveSubscription] = []
   /// The numbers of the subscriptions by their keys.
   var numbersByKey: [String: Int] = [:]
-  /// The position of all subscriptions, which the client knows; nil before the first subscription.
+  /// The position that the client knows for all its subscriptions; nil without subscriptions.
   var position: StoreToken?
   /// The position of the client's results; nil while the client has the registry's results.
   ///
@@ -46,11 +46,12 @@ struct ObservedState {
   /// The work that waits for the end of the current update; nil if no update is being built.
   private(set) var afterUpdate: [@Sendable (isolated Service) -> Void]?
   var nextNumber = 1
-  /// The time since which changes wait for responses to the connection's own saves, or nil.
+  /// The time in microseconds since which changes wait for the response to the connection's own
+  /// save; nil if no changes wait.
   var deferredSince: Int64?
   var coalescing = Coalescing.idle
 
-  /// The period for which changes are coalesced.
+  /// The state of the period in which changes are coalesced.
   enum Coalescing {
     case idle
     /// A message was sent less than a period ago.
@@ -147,7 +148,7 @@ struct ObservedState {
     behindAt = behindAt ?? position
   }
 
-  /// Records a result that the client has received at a position of its own.
+  /// Records that the client has received a result at a different position than the registry's.
   mutating func receive(_ result: KeptResult, of number: Int) {
     guard let index = index(of: number) else { return }
     subscriptions[index].view = .behind(result)

@@ -30,9 +30,9 @@ enum Readiness {
   case update
   /// The peer has not accepted all parts of the last message.
   case parts
-  /// Changes are coalesced.
+  /// The last message was sent less than one coalescing period ago.
   case period
-  /// An observation of the connection is read alone.
+  /// A step has left out an observation of the connection, and the observation is being read alone.
   case readAlone
   /// The changes of the connection's own save are reported after the response to the save.
   case ownSave
@@ -62,8 +62,9 @@ extension Service {
     return hasUnansweredSave(session, through: commit) ? .ownSave : .ready
   }
 
-  /// Returns whether the commits up to `commit` may include an unanswered save of the connection,
-  /// and notes since when changes wait for its response.
+  /// Returns whether the commits up to `commit` may include an unanswered save of the connection.
+  ///
+  /// If so, the method records the time at which changes begin to wait for the response.
   func hasUnansweredSave(_ session: Session, through commit: Int64) -> Bool {
     guard session.queue.isWriting, commit > answeredCommit else {
       session.observed.deferredSince = nil

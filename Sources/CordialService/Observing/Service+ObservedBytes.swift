@@ -24,7 +24,8 @@ extension Service {
     }
     var excess = registry.bytes - limits.observedBytesMax
     guard excess > 0 else { return }
-    // Observations of ended connections are removed in later turns.
+    // Observations of ended connections are removed in later turns, so that their memory is not
+    // part of the excess.
     let (live, dead) = registry.bySize().partitioned { affected in
       !affected.subscribers.contains { sessions[$0.session] != nil }
     }
@@ -37,7 +38,8 @@ extension Service {
 
   /// Returns whether there is memory for another observed result.
   ///
-  /// - Parameter observation: The observation, whose result other subscriptions may already share.
+  /// - Parameter observation: The observation; it needs no further memory if other subscriptions
+  ///   already share its result.
   /// - Returns: Whether the memory stays within the limit.
   func hasObservedRoom(for observation: Observation) -> Bool {
     let left = limits.observedBytesMax - observing.registry.bytes(with: observation)

@@ -25,7 +25,9 @@ extension Service {
     if number > 0 { purgeIfDue() }
   }
 
-  /// Wakes a follower, once for all commits until the end of its pause.
+  /// Wakes a follower, after a pause if the follower wants one.
+  ///
+  /// All commits during the pause wake the follower only once.
   private func wake(_ follower: any LogFollower) {
     let pause = follower.pauseMilliseconds
     guard pause > 0 else { return follower.wake(through: newestCommit) }
@@ -36,13 +38,13 @@ extension Service {
     }
   }
 
-  /// Records a commit up to which the end of the turn updates all subscriptions.
+  /// Records a commit that the subscriptions must reach; the end of the turn begins the step.
   func moveSubscriptions(through commit: Int64) {
     observing.wanted = max(observing.wanted, commit)
   }
 
-  /// The least commit that a connection with subscriptions or an observation needs; nil without
-  /// subscriptions.
+  /// The earliest commit among the positions of the observations and of the clients that are
+  /// behind; nil without subscriptions.
   var leastExamined: Int64? {
     guard let position = observing.position else { return nil }
     let behind = observing.withNews.compactMap { sessions[$0]?.observed.behindAt?.commit }
@@ -112,8 +114,9 @@ extension Service {
 
   /// Reports the pending changes of a connection, regardless of its coalescing period.
   ///
-  /// Slow requests are read alone and then brought to the newest commit. If commits follow each
-  /// other faster, the flush repeats this until the time limit of `observe/flush`.
+  /// Requests that are left out as slow are read alone, and then brought to the newest commit. If
+  /// new commits arrive during these reads, the flush repeats them until the time limit of
+  /// `observe/flush`.
   private func flush(_ number: Int, _ completion: @escaping @Sendable ((any Error)?) -> Void) {
     guard let session = sessions[number], session.observed.position != nil,
       let position = observing.position
@@ -123,7 +126,7 @@ extension Service {
     guard session.observed.leftOut.isEmpty else {
       return afterAlone(interruption) { service in service.update(number, completion) }
     }
-    // A step of all connections is under way; the flush continues after it.
+    // While a step of all connections is running, the flush waits for the end of that step.
     guard !observing.isStepping else {
       return observing.afterStep.append { service in service.update(number, completion) }
     }
@@ -138,7 +141,7 @@ extension Service {
         service.stepped(outcome, step)
         switch outcome {
         case .success:
-          // The flush is answered only after the observations that the step left out are sent, too.
+          // The response follows the updates of the observations that the step has left out.
           let isLeft = service.sessions[number].map { !$0.observed.leftOut.isEmpty } ?? false
           if isLeft { service.update(number, completion) } else { completion(nil) }
         case .failure(let error): completion(error)
@@ -149,7 +152,7 @@ extension Service {
 
   /// Records the end of an update, and runs the work that waited for it.
   ///
-  /// The work may begin an update, for which the rest of the work then waits.
+  /// If some of the work begins an update, the remaining work waits for the end of that update.
   func endUpdate(_ session: Session) {
     for work in session.observed.endUpdate() { afterUpdate(session, work) }
   }
@@ -220,12 +223,13 @@ extension Service {
 
   // MARK: Leases
 
-  /// The number of commits that the subscriptions may be ahead of their lease.
+  /// The maximum number of commits by which the stored lease may lag behind the subscriptions.
   ///
-  /// Other processes retain that many commits longer than the subscriptions need.
+  /// Other processes may retain up to that many commits that no subscription needs.
   private static let leaseLagMax: Int64 = 1000
 
-  /// Records in the store which history the subscriptions need, for the purges of other processes.
+  /// Records in the store the commit after which subscriptions need history, so that other
+  /// processes do not purge that history.
   func updateLease() {
     guard !store.isReadOnly else { return }
     let needed = leastExamined

@@ -19,8 +19,8 @@ extension Service {
   func readAlone(_ leftOut: [SubscriptionStep.LeftOut], from position: LogPosition) {
     /// The connections that have lost an observation in this call.
     var ended: Set<Int> = []
-    // Slow observations come first, so that they end before fast ones if a connection has waited
-    // too long.
+    // If a connection has waited too long, its first left-out observation ends. Slow observations
+    // come first, so that a slow observation ends instead of a fast one.
     for one in leftOut where one.isSlow { leaveOut(one, at: position, &ended) }
     for one in leftOut where !one.isSlow { leaveOut(one, at: position, &ended) }
     for (subject, read) in observing.aloneReads where !read.isRunning { begin(subject) }
@@ -39,7 +39,7 @@ extension Service {
     observing.registry.leave(number, at: position, isReadAlone: true)
     let connections = Set(affected.subscribers.lazy.map(\.session))
     let observers = connections.compactMap { sessions[$0] }
-    // The longest time that one of its connections wants to wait.
+    // The longest timeout of the connections that have this observation, in seconds.
     let wanted = observers.map { $0.timeoutSeconds ?? .infinity }.max() ?? .infinity
     let seconds = min(wanted, Double(limits.requestSecondsMax))
     let isOverdue =
@@ -47,7 +47,8 @@ extension Service {
       && observers.allSatisfy { session in
         session.observed.lateSince.map { $0.duration(to: .now) > .seconds(seconds) } ?? false
       }
-    // A connection loses at most one observation, because the rest may then be fast enough.
+    // A connection loses at most one observation in each step, because the remaining observations
+    // may then be fast enough.
     if isOverdue, ended.isDisjoint(with: connections) {
       ended.formUnion(connections)
       return end(number, .end(RPCError(any: Interrupted(.timedOut, secondsMax: seconds))))
@@ -131,7 +132,7 @@ extension Service {
         )
         observing.withNews.insert(session.number)
       }
-      // A running step brings the other observations to a later position.
+      // While a step is running, the position of the other observations is about to change.
       let others = observing.isStepping ? nil : observing.position ?? change.observation.position
       observing.registry.update(change.observation, number, at: others)
       observing.registry.add(change.costs, to: number)

@@ -23,9 +23,9 @@ extension Service {
   ///   - call: The search.
   ///   - key: The key of the subscription; nil for none.
   ///   - since: The position of the result that the client has; nil for none.
-  ///   - request: The request, which a failure ends.
-  ///   - next: Called with the result, and with the result at `since`, which is nil if the index
-  ///     does not have it.
+  ///   - request: The request; if the search fails, the request ends with the error.
+  ///   - next: Receives the new result, and the result at `since`. The latter is nil without
+  ///     `since`, or if the index does not have that result.
   /// - Throws: `RPCError` for a query that is too long, and for an unknown entity.
   func find(
     _ call: SearchCall,
@@ -111,7 +111,7 @@ extension Service {
   ///
   /// If a run has already begun, a further run follows, because the index may have advanced since.
   ///
-  /// - Parameter work: Runs after a run that begins after this call; nil for none.
+  /// - Parameter work: The work after a run that begins after this call; nil for none.
   func refreshSearches(_ work: (@Sendable (isolated Service) -> Void)? = nil) {
     if let work { observing.afterSearches.append(work) }
     guard !observing.isSearching else {
@@ -203,7 +203,7 @@ extension Service {
     } catch {
       if error is UnsealedChanges || error is SpotlightError { throw error }
       let failure = StoreError(any: error)
-      // All other errors come from the store or the index, instead of the search.
+      // Only these errors concern the search. All other errors come from the store or the index.
       let isOwn =
         [.limitExceeded, .internalError, .timedOut].contains(failure.code) || error is RPCError
       guard isOwn else { throw error }
@@ -216,7 +216,7 @@ extension Service {
     _ outcome: Result<[Refreshed], RPCError>,
     _ waiting: [@Sendable (isolated Service) -> Void]
   ) {
-    // A running step has already read the results, so that they must not change now.
+    // The results must not change while a step is running, because the step has already read them.
     guard !observing.isStepping else {
       return observing.afterStep.append { service in service.searched(outcome, waiting) }
     }
@@ -234,7 +234,8 @@ extension Service {
         )
       }
       observing.searchPause = min(max(least, 2 * observing.searchPause), most)
-      // If changes are too many to be hidden, they must be sealed.
+      // The error may mean that an external client has made too many changes for the snapshot to
+      // hide. Sealing these changes as a commit makes the next run possible.
       if error.code == ErrorName.storeBusy.code { lookForCommits() }
       onLoop(afterMilliseconds: observing.searchPause) { service in service.refreshSearches() }
     }

@@ -6,7 +6,8 @@ import PersistentStore
 
 /// The steps that bring the subscriptions from a position to a snapshot.
 extension Service {
-  /// Brings the observations to the newest commit, if a connection is ready for the updates.
+  /// Begins a step if a connection is ready for updates, or if an observation is at a position of
+  /// its own.
   ///
   /// The end of a turn calls this method.
   func advanceObservations() {
@@ -30,7 +31,8 @@ extension Service {
     }
   }
 
-  /// Returns a step of some connections from a position to the next snapshot.
+  /// Returns the step that brings all observations from a position to the next snapshot, and the
+  /// given clients with them.
   func step(from position: LogPosition, _ behind: [BehindClient]) -> SubscriptionStep {
     SubscriptionStep(
       from: position,
@@ -44,7 +46,8 @@ extension Service {
     )
   }
 
-  /// Performs a step on the loop if a few look-ups by key are sufficient.
+  /// Performs a step on the loop if a few look-ups by key are sufficient, and returns whether it
+  /// did.
   private func stepOnLoop(_ step: SubscriptionStep) -> Bool {
     do {
       let outcome = try loopReader.snapshot { try step.run($0, isSmall: true) }
@@ -111,7 +114,8 @@ extension Service {
     observing.add(outcome.authors, after: step.authorsAfter)
     readAlone(outcome.leftOut, from: step.from)
     endLateness(after: step)
-    // A connection whose own save is not answered yet stays at its position.
+    // A client catches up unless one of its observations is left out, or its own save is not
+    // answered yet.
     let caughtUp = Set(
       step.behind.map(\.session).filter { number in
         sessions[number].map { session in
@@ -180,7 +184,8 @@ extension Service {
   /// them.
   ///
   /// Equal results may differ in data that clients do not see, such as the spare rows of a window.
-  /// The next difference applies to all results at the client's position, and to no later result.
+  /// The client's next difference begins at the client's position, and needs the result of that
+  /// position.
   private func keep(
     _ former: any LiveResult,
     for subscribers: [Subscriber],
@@ -234,14 +239,15 @@ extension Service {
     }
   }
 
-  /// Removes the connections that have no pending notifications.
+  /// Removes the connections without pending notifications from `withNews`.
   private func catchUpOthers() {
     observing.withNews = observing.withNews.filter { number in
       sessions[number]?.observed.hasNews == true
     }
   }
 
-  /// Notifies connections without updates before too many authors are unreported.
+  /// Sends the new position to connections without updates when many authors are unreported, so
+  /// that these authors can be forgotten.
   private func reportAuthors(_ outcome: SubscriptionStep.Outcome) {
     guard observing.hasManyAuthors else { return }
     for session in sessions.values where session.observed.behindAt == nil {

@@ -34,7 +34,7 @@ final class SubscriptionFollower: LogFollower {
     for connection: Int,
     _ completion: @escaping @Sendable ((any Error)?) -> Void
   ) -> (@Sendable () -> Void)? {
-    // The wait ends with the update that is being built, so that no closure is needed to end it.
+    // The end of the update also ends the wait, so that the caller needs no closure for this.
     service.assumeIsolated { $0.update(connection, completion) }
     return nil
   }

@@ -73,7 +73,8 @@ struct RequestQueue {
     guard let first = waiting.first else { return nil }
     if mayStart(first.method.order) { return 0 }
     guard first.method.order == .read, isReading else { return nil }
-    // The reads at the head of the queue wait only for running reads.
+    // The queue begins with reads that only running reads delay, so a cheap read among them may
+    // start.
     return waiting.prefix { $0.method.order == .read }.firstIndex(where: \.isCheap)
   }
 

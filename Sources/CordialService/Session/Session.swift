@@ -32,7 +32,7 @@ final class Session {
   var isReadingPaused = false
   /// Whether the session is in `turn.changedSessions`, so that the end of the turn continues it.
   var isChanged = false
-  /// The number of unsent bytes from which no further request starts in the turn.
+  /// The number of unsent bytes at which no further request starts in the turn.
   private static let outgoingBytesMax = 1 << 20
 
   init(
@@ -59,7 +59,7 @@ final class Session {
     return true
   }
 
-  /// Whether the peer accepts more bytes, counting the bytes that wait for the end of the turn.
+  /// Whether the peer accepts more bytes and few bytes wait for the end of the turn.
   var isWritable: Bool { peer.outputBytes < Self.outgoingBytesMax && sink.isWritable }
 
   /// Whether the peer accepts a notification: it accepts bytes, and no array is open.
@@ -87,7 +87,7 @@ final class Session {
   ///
   /// The sink may report events during this call.
   ///
-  /// - Returns: Whether requests may have waited only because of the unsent bytes.
+  /// - Returns: Whether unsent bytes had stopped further requests, which may now start.
   func perform() -> Bool {
     let wasFull = peer.outputBytes >= Self.outgoingBytesMax
     writtenBytes += peer.outputBytes

@@ -141,7 +141,7 @@ package struct FrameDecoder {
   ///
   /// - Parameter emit: Called with `dropped`.
   package mutating func dropUnfinished(_ emit: (Event, Span<UInt8>) -> Void) {
-    // A message that is not dropped is counted again.
+    // The decoder keeps a short message, so the account counts the message again.
     guard pending.capacity > ByteBudget.unfinishedMin else {
       _ = account?.setUnfinished(pending.capacity)
       return
@@ -160,8 +160,9 @@ package struct FrameDecoder {
     emit(.dropped, pending.span)
   }
 
-  /// Reports the events that the end of the stream completes: in line framing, a last line without
-  /// a line feed.
+  /// Reports the events that the end of the stream completes.
+  ///
+  /// In line framing, these events include a last line without a line feed.
   package mutating func end(_ emit: (Event, Span<UInt8>) -> Void) {
     let buffered = pending
     pending = []

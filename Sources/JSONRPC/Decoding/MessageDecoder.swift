@@ -18,7 +18,7 @@ package struct MessageDecoder: Sendable {
     /// The elements of a batch in order, and the memory of all elements; an invalid element carries
     /// its error.
     case batch([BatchElement], bytes: Int)
-    /// An error to send that belongs to no request.
+    /// An error that the connection sends without the ID of a request.
     case reject(RPCError)
     /// The end of the connection, after the responses to all earlier messages were sent.
     case close
@@ -220,8 +220,8 @@ private struct FrameReader: Sendable {
       let max = limits.valuesMax
       return .exceeded("values", max: max, "A message has at most \(max) values")
     case .tooLarge:
-      // A message may fit when the client sends it again, unless nearly all memory was available
-      // now.
+      // If nearly all memory was available and the message did not fit, no attempt succeeds.
+      // Otherwise, the message may fit when the client sends it again.
       guard let alone = account?.messageBytesAlone, bytesMax > alone / 10 * 9 else {
         return memoryIsUsed
       }

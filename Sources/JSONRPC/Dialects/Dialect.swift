@@ -3,8 +3,8 @@ package import JSON
 /// The rules of a protocol for its connections: framing, handshake, order, batches, cancellation
 /// and the end.
 ///
-/// A further protocol needs a file with such a value, and a line that chooses the value. `Dialect`
-/// is a class, so that each message costs only one reference.
+/// To add a protocol, add a file with its `Dialect`, and code that selects this value. `Dialect` is
+/// a class, so that a copy for each message costs only one reference.
 package final class Dialect: Sendable {
   package let framing: Framing
   /// Whether `initialize` comes first: until it succeeds, other requests are refused, and
@@ -22,8 +22,8 @@ package final class Dialect: Sendable {
   package let needsShutdown: Bool
   /// The notification that cancels a request, and the member of its params that has the ID.
   package let cancellation: Cancellation
-  /// The requests that the protocol adds to those of the service, with their results; they are
-  /// answered before the handshake too.
+  /// The results of the requests that the protocol adds to those of the service, by method; these
+  /// requests are answered even before the handshake.
   package let results: [String: JSONValue]
 
   /// The form of the notification that cancels a request.

@@ -1,12 +1,13 @@
 import JSON
 import Synchronization
 
-/// The memory of a response while it is built, and the memory that its request needs meanwhile.
+/// The memory of a response while it is built, with the additional memory of its request.
 ///
 /// The thread that builds the response reports the growth; the loop ends the share.
 package final class AnswerShare: JSONMeter, Sendable {
   private let account: ByteBudget.Account
-  /// Whether memory was reserved for the response, so that the response is not restarted.
+  /// Whether memory was reserved for the response; a response that exceeds its reservation fails
+  /// instead of starting again.
   package let isReserved: Bool
   /// The memory that was reserved when the response began, in bytes.
   private let reserved: Int

@@ -10,12 +10,13 @@ import Synchronization
 /// - Requests use at most half of the memory, so that each request can be answered. Services do not
 ///   read from peers with requests while requests use more than a quarter.
 /// - Data that services keep also counts, so that less memory is left for messages.
-/// - A response begins while memory is left. A response that did not fit begins again when half of
-///   the memory, or the maximum of a response, is free for it alone.
+/// - A response begins while memory is left. A response that did not fit begins again when enough
+///   memory is free for it alone: half of the memory, or the maximum length of a response if that
+///   is less.
 /// - A long request counts four times while it runs, because a compiled list takes several times
-///   the memory of its values. The additional part is at most a quarter of the memory. While a long
-///   request waits for memory, other requests begin within half of the memory, as they do after a
-///   response that did not fit.
+///   the memory of its values. The additional part is at most a quarter of the memory.
+/// - While a long request or a response that did not fit waits for memory, other requests begin
+///   only while at most half of the memory is used.
 package final class ByteBudget: Sendable {
   /// The memory that connections may hold, in bytes.
   package let bytesMax: Int
@@ -28,14 +29,14 @@ package final class ByteBudget: Sendable {
 
   /// The memory from which a request is long and counts more while it runs, in bytes.
   private static let longRequestMin = 1 << 16
-  /// The additional memory of a long request while it runs, as a multiple of its own memory: the
-  /// values of a predicate, of SQL and of SQLite.
-  private static let copiesPerRequest = 3
-  /// The maximum memory of dropped messages that requests and responses may take in advance, in
-  /// bytes.
+  /// The additional memory of a running long request, as a multiple of the request's own memory.
   ///
-  /// The loop drops the messages later, so that they still take memory. A request that grows beyond
-  /// this limit fails; the client can send the request again.
+  /// The values of a predicate, of SQL and of SQLite take this memory.
+  private static let copiesPerRequest = 3
+  /// The maximum memory of dropped messages that already counts as free, in bytes.
+  ///
+  /// The loop drops the messages later, so their memory is not free yet. A request that grows
+  /// beyond this limit fails; the client can send the request again.
   private static let droppingMax = 16 << 20
   /// The decrease from the highest use after which `released` is called, in bytes.
   private static let releasedMin = 32 << 20
@@ -43,7 +44,7 @@ package final class ByteBudget: Sendable {
   /// Returns whether a request is long.
   ///
   /// - Parameter length: The memory of the request, in bytes.
-  /// - Returns: Whether it counts more while it runs.
+  /// - Returns: Whether the request counts several times while it runs.
   package static func isLong(_ length: Int) -> Bool { length >= longRequestMin }
 
   private let released: (@Sendable () -> Void)?
@@ -51,7 +52,7 @@ package final class ByteBudget: Sendable {
   /// The highest use since `released` was called, in bytes.
   private let highest = Atomic<Int>(0)
   private let heldByRequests = Atomic<Int>(0)
-  /// The memory of responses, and of what requests need while they run, in bytes.
+  /// The memory of responses, and the additional memory of long requests that run, in bytes.
   private let heldByAnswers = Atomic<Int>(0)
   /// The memory of messages that are being dropped; `held` includes this memory.
   private let heldByDropped = Atomic<Int>(0)
@@ -69,7 +70,7 @@ package final class ByteBudget: Sendable {
     var nextNumber = 1
     /// The work to call when memory becomes free, with the numbers of the accounts, in order.
     var waiting: [(number: Int, work: @Sendable () -> Void)] = []
-    /// The accounts that wait with a response that did not fit, or with a long request.
+    /// The accounts with a long request, or with a response that did not fit, that wait for memory.
     var reserving: Set<Int> = []
   }
 
@@ -260,7 +261,7 @@ package final class ByteBudget: Sendable {
       return nil
     }
     if isReserving || isLong { setReserving(false, account.number) }
-    // Requests and kept results may leave less memory than the response wants to reserve.
+    // Requests and kept results may leave less memory than the requested reservation.
     let reserved = min(bytes, max(bytesMax - self.bytes - copies, bytesMax / 8))
     addAnswers(reserved + copies)
     return AnswerShare(account, isReserved: isReserving, reserved: reserved, copies: copies)
@@ -272,14 +273,16 @@ package final class ByteBudget: Sendable {
     }
   }
 
-  /// Whether memory is left for a growing response; dropping unfinished messages may free memory.
+  /// Whether memory is left for a growing response.
+  ///
+  /// The getter may drop unfinished messages to free memory.
   fileprivate var hasRoom: Bool {
     if bytes <= bytesMax { return true }
     _ = dropLargest()
     return keptBytes <= bytesMax
   }
 
-  /// The memory in use, minus a limited part of the messages that are being dropped.
+  /// The memory in use, minus at most `droppingMax` bytes of messages that are being dropped.
   fileprivate var keptBytes: Int {
     bytes - min(heldByDropped.load(ordering: .relaxed), Self.droppingMax)
   }
@@ -392,7 +395,7 @@ extension ByteBudget {
       }
       let growth = bytes - former.bytes - former.dropped
       if former.dropped > 0 { budget.addDropped(-former.dropped) }
-      // `add` wakes waiting accounts, so that `addDropped` must come first.
+      // `add` wakes waiting accounts, which must see the decrease by `addDropped`.
       budget.add(growth)
       guard growth > 0, budget.bytes > budget.bytesMax else { return false }
       return budget.dropLargest(own: number)
@@ -427,8 +430,8 @@ extension ByteBudget {
       budget.begin(self, reserving: bytes, for: length)
     }
 
-    /// Leaves half of the memory to responses that did not fit, until this connection's response
-    /// begins.
+    /// Marks this connection as waiting, so that the responses of other connections leave half of
+    /// the memory free until its response begins.
     package func beginReserving() { budget.setReserving(true, number) }
 
     /// Ends `beginReserving`, because the request has ended.

@@ -1,7 +1,6 @@
 import CordialValues
 
-/// A condition on rows of tables with known columns, which the condition identifies by their
-/// indexes.
+/// A condition on table rows that refers to the columns by their indexes.
 package struct BoundCondition: Sendable {
   /// The first columns of the tables.
   private let columns: [String]

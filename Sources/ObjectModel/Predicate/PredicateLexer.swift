@@ -15,7 +15,7 @@ struct PredicateLexer {
       case number(Double)
       /// `$name`.
       case variable(String)
-      /// `%@`, `%K`, or one of printf's conversions, as `%ld`.
+      /// `%@`, `%K`, or one of printf's conversions, such as `%ld`.
       case placeholder(Placeholder)
       /// An operator or a bracket.
       case sign(String)

@@ -203,7 +203,7 @@ extension PredicateParser {
         try self.count()
         try advance()
         expression = PredicateExpression(form: .distinct(expression), offset: expression.offset)
-      // An aggregate is a single value, which has no path.
+      // An aggregate is a single value, so no path can follow it.
       case .aggregate(let name): return try aggregate(name, of: expression)
       default: throw unexpected("the name of a property, or @ and an aggregate")
       }

@@ -2,8 +2,8 @@ import JSON
 
 /// A parser of the NSPredicate format language.
 ///
-/// One recursive descent parses both conditions and expressions, because only the text after an
-/// opening parenthesis shows which of them the parenthesis begins.
+/// One recursive descent parses both conditions and expressions, because an opening parenthesis
+/// does not show which of the two it begins.
 package struct PredicateParser {
   /// The maximum length of a predicate, in UTF-8 bytes.
   package static let textBytesMax = 1 << 20
@@ -131,7 +131,7 @@ package struct PredicateParser {
     return try condition(node)
   }
 
-  /// Returns the condition of a node; an expression alone is not a condition.
+  /// Returns the condition of a node; throws for a node that is only an expression.
   private func condition(_ node: Node) throws(PredicateError) -> Predicate {
     guard case .condition(let predicate) = node else { throw missingOperator() }
     return predicate

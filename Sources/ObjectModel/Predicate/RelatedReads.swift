@@ -57,7 +57,8 @@ package struct RelatedReads: Sendable, Equatable {
     }
   }
 
-  /// Returns the same reads with each entity number replaced by several, such as those of a family.
+  /// Returns the same reads with each entity number replaced by several entity numbers, such as
+  /// those of a family.
   package func mapEntities(_ numbers: (Int) -> [Int]) -> RelatedReads {
     var mapped = RelatedReads()
     mapped.included = included

@@ -60,7 +60,7 @@ package indirect enum RowCondition: Sendable {
     if case .unknown = self { true } else { false }
   }
 
-  /// A property of every matching row, by which the conditions that a row may fulfil are found.
+  /// A property of every matching row, by which callers find the conditions that a row may fulfil.
   package enum Selection: Sendable {
     /// The row has one of the given values in at least one of the columns.
     case values([String: Set<StorageKey>])
@@ -126,7 +126,7 @@ package indirect enum RowCondition: Sendable {
     }
   }
 
-  /// Returns the ranges of one of several terms that all hold, if possible ranges with both bounds.
+  /// Returns the ranges of one of the terms of an AND; ranges with both bounds are preferred.
   ///
   /// Terms with a single range of the same column are intersected first.
   private static func intersection(_ terms: [[ColumnRange]]) -> [ColumnRange]? {

@@ -95,8 +95,8 @@ package struct ProblemList {
     problems.append(problem)
   }
 
-  /// The problems of the request alone, which do not depend on the state that a conflict leaves
-  /// unknown.
+  /// The problems that a response about a conflict also reports: they follow from the names and IDs
+  /// of the request, whatever the values of the conflicting objects.
   var ofTheRequest: [SaveProblem] {
     problems.filter {
       [.unknownEntity, .unknownProperty, .objectNotFound, .invalidIdentifier].contains($0.code)

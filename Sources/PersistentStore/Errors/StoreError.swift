@@ -229,7 +229,7 @@ extension StoreError {
   ///   - limit: The name of the limit, without `Max`.
   ///   - max: The limit.
   ///   - what: The limited items, such as `objects`.
-  ///   - hint: What the client may do.
+  ///   - hint: The advice for the client.
   /// - Returns: The error.
   static func tooMany(
     _ limit: String,

@@ -10,7 +10,7 @@ package enum StoreHint: Sendable, Hashable {
   case openForWriting
   /// Open the store with the newer model, or with the model that it has.
   case openWithItsModel
-  /// Compare the store's model with the requested one.
+  /// Compare the store's model with the requested model.
   case compareModels
   /// Register a follower of this name.
   case registerFollower

@@ -6,8 +6,8 @@ struct CollectionQuery {
   /// The value of a row.
   var value: SQLFragment
   let side: ComparedSide
-  /// The object of a row, which is an element once even if several rows reach it; nil if no object
-  /// repeats.
+  /// The object that a row represents, as an element that occurs once even if several rows reach
+  /// it; nil if no object repeats.
   var object: SQLFragment?
   /// The tables and their joins, in the form of FROM.
   var from: String
@@ -22,10 +22,10 @@ struct CollectionQuery {
   var order: [String]
   var isDistinct = false
 
-  /// The query of one column, `v`, including a null row for a path that meets nil.
+  /// The query of one column, `v`, including a null row for paths that reach no object.
   var rows: SQLFragment { rows(by: [], isDescending: false) }
 
-  /// The query of one column, `v`, without the rows of paths that meet nil instead of an object.
+  /// The query of one column, `v`, without rows whose path reaches no object.
   var members: SQLFragment { rows(by: [], isDescending: false, skipsNil: true) }
 
   /// The query of one column, `v`, in the order of the elements.
@@ -94,7 +94,8 @@ struct CollectionQuery {
         "SELECT \(word)v FROM (SELECT DISTINCT \(columns)\(end))"
         + (skipsNil ? " WHERE o IS NOT NULL" : "")
     } else {
-      // An object has the position at which a row reaches it first, and nil is not an element.
+      // The first row that reaches an object determines the object's position. A row without an
+      // object is not an element.
       let keys = keys.map { $0 == "v" ? value.sql : $0 }.joined(separator: ", ")
       sql =
         "SELECT \(word)v FROM (SELECT \(columns), row_number() OVER (ORDER BY \(keys)) AS n"

@@ -8,7 +8,7 @@ import StoreLayout
 enum ComputedAttributes {
   private static let name = "cordial_computed"
 
-  /// The error of a program's function that returns a value of the wrong type.
+  /// The error for a value of the wrong type that a program's function returned.
   private struct WrongValue: Error, CustomStringConvertible {
     let description: String
   }

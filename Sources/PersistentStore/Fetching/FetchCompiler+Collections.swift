@@ -80,8 +80,8 @@ extension FetchCompiler {
   /// - Parameters:
   ///   - expression: The collection.
   ///   - path: The path from each element to its value.
-  ///   - own: The count of names at the end of the path that belong to each element. An object that
-  ///     several elements reach by these names counts several times.
+  ///   - own: The number of names at the end of `path` for which each element has its own value. An
+  ///     object that several elements reach by these names occurs once for each of them.
   ///   - expected: The side that determines how constants are decoded.
   /// - Returns: The query.
   /// - Throws: `predicateInvalid` for an expression that is no collection.
@@ -181,7 +181,7 @@ extension FetchCompiler {
     return query
   }
 
-  /// Compiles a path from the object of a scope, to a value or through further to-manys.
+  /// Compiles a path from a scope's object to a value, including any to-manys on the path.
   private mutating func continuation(
     _ path: [String],
     of member: String,
@@ -386,7 +386,8 @@ extension FetchCompiler {
     if others.side.isConstant {
       others.side = expected
     } else {
-      // The other side of the comparison may be a number of another type.
+      // The compared value may be a number of a different type, so constant numbers keep their own
+      // type.
       others.isMixed = true
       if !expected.isConstant { others.side = Self.common(others.side, expected) }
     }
@@ -396,7 +397,7 @@ extension FetchCompiler {
       return try known.isConstant ? typed(element) : self.value(element, among: others)
     }
     let sides = zip(elements, operands).compactMap { element, operand -> ComparedSide? in
-      // Beside integers, a number with a fraction keeps its own type.
+      // Among integers, a number with a fraction remains a double.
       if case .constant(.number) = element.form, known.type?.isInteger == true {
         return .value(.double, name: nil)
       }
@@ -417,7 +418,7 @@ extension FetchCompiler {
     )
   }
 
-  /// Returns the common kind of values of two kinds.
+  /// Returns a kind that can represent the values of two kinds.
   static func common(_ first: ComparedSide, _ second: ComparedSide) -> ComparedSide {
     guard let one = first.type, let other = second.type, one != other else {
       return first.isConstant ? second : first

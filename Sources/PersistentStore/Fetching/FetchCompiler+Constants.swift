@@ -5,7 +5,7 @@ import StoreLayout
 
 /// The constants of a predicate.
 extension FetchCompiler {
-  /// Compiles a constant, decoded as the kind of the other side.
+  /// Compiles a constant, decoding it with the type of the other side.
   func constant(
     _ value: JSONValue,
     _ expected: ComparedSide,

@@ -52,7 +52,8 @@ extension FetchCompiler {
     return try parts.found == nil ? inOwnParts(body) : asPart(body(&self))
   }
 
-  /// Compiles a subquery; parts of the enclosing condition cannot read the subquery's rows.
+  /// Compiles a subquery without parts, because parts of the enclosing condition cannot read the
+  /// subquery's rows.
   mutating func withoutParts<Result>(
     _ body: (inout FetchCompiler) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -92,7 +93,9 @@ extension FetchCompiler {
   }
 
   /// Turns a deep fragment into a part and returns a reference to it; returns any other fragment
-  /// unchanged, and every fragment outside a condition that is compiled in parts.
+  /// unchanged.
+  ///
+  /// Outside a condition that is compiled in parts, the method returns every fragment unchanged.
   mutating func asPart(_ fragment: SQLFragment) -> SQLFragment {
     guard fragment.depth > Self.partMax, parts.found != nil else { return fragment }
     parts.count += 1

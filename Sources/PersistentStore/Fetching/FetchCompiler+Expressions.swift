@@ -143,9 +143,10 @@ extension FetchCompiler {
 
   // MARK: To-manys
 
-  /// Returns the to-many at the end of a path, the alias of its owner's table, and the
-  /// relationships from the fetched object to the members; nil if no relationships reach the
-  /// members.
+  /// Returns the to-many at the end of a path, and the alias of its owner's table.
+  ///
+  /// `origin` contains the relationships from the fetched object to the members; it is nil if no
+  /// relationships reach the members.
   mutating func toMany(
     _ names: [String],
     from variable: String?,
@@ -182,7 +183,8 @@ extension FetchCompiler {
     _ offset: Int = 0
   ) throws(StoreError) -> Value {
     guard !names.isEmpty else {
-      // An aggregate may read every property of a group's members.
+      // The limit of `groupedPaths` does not apply inside an aggregate, which may read every
+      // property of a group's members.
       let grouped = groupedPaths
       groupedPaths = nil
       defer { groupedPaths = grouped }
@@ -212,8 +214,8 @@ extension FetchCompiler {
     return try aggregated(aggregate, made.value, path.last, rows, offset)
   }
 
-  /// Returns whether `toMany` handles a path: a path with one to-many at its end, or a path without
-  /// a collection, which fails there.
+  /// Returns whether the caller must compile a path with `toMany`, which also reports the error of
+  /// a path without a collection.
   private func isToMany(_ names: [String], from variable: String?) -> Bool {
     let path = PredicateExpression(form: .keyPath(names, variable: variable), offset: 0)
     guard let (_, _, rest) = split(path) else { return !isCollection(path) }

@@ -11,8 +11,8 @@ extension FetchCompiler {
   /// union before it looks up an object.
   private static let joinedTablesMax = 8
 
-  /// Returns the tables in which a key path finds the objects of an entity; each object is in one
-  /// table.
+  /// Returns the tables that a key path joins to find the objects of an entity; each object is in
+  /// exactly one of them.
   func tables(of entity: EntityDescription) -> [String] {
     let kinds = entity.familyPosition.concreteEntities
     guard (2...Self.joinedTablesMax).contains(kinds.count) else { return [model.source(entity)] }
@@ -34,7 +34,8 @@ extension FetchCompiler {
     computed(of: end.alias, named: end.property.name) == nil ? 10 : 40
   }
 
-  /// Returns the members of a to-many to a family; the query of each table contains the condition.
+  /// Returns the members of a to-many to a family, with the condition inside the query of each
+  /// table.
   func familyMembers(
     _ relationship: RelationshipDescription,
     of number: String,
@@ -71,7 +72,7 @@ extension FetchCompiler {
     return entity.hasDescendants ? "json_array(\(alias).\"_id\", \(value))" : value
   }
 
-  /// Returns whether the response has columns that only descendants of the entity have.
+  /// Returns whether the response includes columns that only the entity's descendants have.
   func isWide(_ request: FetchRequest) -> Bool {
     request.select == nil && request.subentities && entity.hasDescendants
   }

@@ -7,7 +7,7 @@ import StoreLayout
 
 /// Functions, conversions and values that depend on the time.
 extension FetchCompiler {
-  /// Compiles a value; a constant gets the type of its literal.
+  /// Compiles a value; a constant gets the type of its literal instead of a type from the context.
   mutating func typed(_ expression: PredicateExpression) throws(StoreError) -> Value {
     guard case .constant(let constant) = expression.form else { return try value(expression) }
     let type: AttributeType? =

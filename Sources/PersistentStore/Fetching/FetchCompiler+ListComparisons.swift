@@ -37,7 +37,8 @@ extension FetchCompiler {
       try check(value.side, against: left.side, element.offset)
       return (value: value, offset: element.offset)
     }
-    // Beside a decimal, all numbers become decimals, because SQLite compares decimals as texts.
+    // If any value is a decimal, all numbers must become decimals, because SQLite compares decimals
+    // as texts.
     let decimal = ([known] + compiled.map(\.value.side)).first { $0.type == .decimal }
     let side = decimal ?? known
     let operands = try zip(elements, compiled).map { element, operand throws(StoreError) in
@@ -69,10 +70,10 @@ extension FetchCompiler {
   ///
   /// With a shorter list, SQLite makes a better plan if the SQL shows the number of elements.
   private static let longListMin = 64
-  /// The maximum number of elements of a list for which an observed fetch decides from the changed
-  /// row alone.
+  /// The maximum number of elements of a list that an observed fetch compares with a changed row in
+  /// memory.
   ///
-  /// The row's condition keeps a copy of the list.
+  /// The condition for the row keeps a copy of the list.
   private static let rowListMax = 10_000
 
   /// Compiles membership in a long list of constants, after converting each element.
@@ -80,7 +81,7 @@ extension FetchCompiler {
   /// - Parameters:
   ///   - comparison: The comparison.
   ///   - given: The compiled left side; nil if this function must compile the left side.
-  /// - Returns: The condition; nil for any other comparison, and for a side or an element that is
+  /// - Returns: The condition; nil for any other comparison. Also nil if a side or an element is
   ///   not a plain value, such as a decimal or an object that an identity names.
   /// - Throws: `predicateInvalid`.
   private mutating func compileLongList(
@@ -150,7 +151,8 @@ extension FetchCompiler {
   /// The kind of the values in a list, and whether the values are of several types.
   typealias ListSide = (side: ComparedSide, isMixed: Bool)
 
-  /// The compiled elements of a list, and their kind; nil for an element without its own type.
+  /// The compiled elements of a list, with nil for each element without its own type, and the kind
+  /// of the elements.
   typealias TypedList = (values: [Value?], side: ListSide)
 
   /// Compiles the elements of a list that have their own type.
@@ -175,7 +177,8 @@ extension FetchCompiler {
 
   /// Compiles a value that is compared with the values of a list.
   ///
-  /// Among numbers of several types, a constant number keeps its own type, in which it is exact.
+  /// If the list has numbers of several types, a constant number keeps its own type, which
+  /// represents it exactly.
   mutating func value(
     _ expression: PredicateExpression,
     among others: ListSide

@@ -22,7 +22,7 @@ extension FetchCompiler {
     return (wrapped(value.fragment.sql, of: entity), ColumnForm(referenceTo: entity))
   }
 
-  /// Returns SQL for the name of the object with a number.
+  /// Returns SQL for the protocol name of the object with a given number.
   private func wrapped(_ number: String, of entity: EntityDescription) -> String {
     guard entity.identity != nil else { return number }
     return "(SELECT \(name(of: entity, "d")) FROM \(model.source(entity)) d "

@@ -11,7 +11,7 @@ struct SortKey: Sendable {
   let sql: String
   /// The expression whose value a cursor stores.
   let kept: String
-  /// The expression that makes a stored cursor value, bound as `?`, comparable with `sql`.
+  /// SQL that contains `?` for a cursor's value, and that is comparable with `sql`.
   let bound: String
   private(set) var descends: Bool
   let type: AttributeType
@@ -66,7 +66,7 @@ extension FetchCompiler {
     guard request.sort.count <= Self.sortKeysMax else {
       throw Self.tooMany("sortKeys", Self.sortKeysMax, "sort keys")
     }
-    // The name of a section is the value itself, so that its key is not the stored sort key.
+    // A section's name is the value itself. Its key therefore uses the text, not a stored sort key.
     let section = try request.sectionBy.map { key throws(StoreError) in
       [try sortKey(key, usesStored: false)]
     }
@@ -162,10 +162,9 @@ extension FetchCompiler {
 
   /// Returns the conditions for the objects after a cursor in the order of the keys.
   ///
-  /// `range` limits the first key, so that SQLite can start where the page begins in an index over
-  /// that key. If the first key descends, the objects without a value come last. One range cannot
-  /// contain both groups of objects, so that `missing` is the condition for the objects without a
-  /// value.
+  /// `range` limits the first key, so that SQLite can start at the page's first object in an index
+  /// over that key. If the first key descends, the objects without a value come last, and one range
+  /// cannot include them. `missing` is then the condition for the objects without a value.
   static func position(
     _ cursor: FetchCursor,
     _ keys: [SortKey]

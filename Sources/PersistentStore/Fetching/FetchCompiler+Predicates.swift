@@ -47,7 +47,7 @@ extension FetchCompiler {
     let fragments = try terms.map { term throws(StoreError) in
       asPart(try compileWhole(term))
     }
-    // The parser needs fewer stack entries for the first term.
+    // SQLite's parser needs the fewest stack entries if the deepest condition comes first.
     let sorted = fragments.sorted { $0.depth > $1.depth }
     var joined = Self.chained(Self.chunked(sorted, separator), separator)
     let conditions = fragments.map(\.condition)
@@ -58,7 +58,7 @@ extension FetchCompiler {
     return joined
   }
 
-  /// The maximum number of conditions in one chain.
+  /// The maximum number of conditions in one chain of AND or OR.
   ///
   /// Each condition makes the expression one level deeper, and SQLite accepts at most 1,000 levels.
   private static let rowMax = 32
@@ -334,9 +334,9 @@ extension FetchCompiler {
     return fragment
   }
 
-  /// Returns a number without its column's affinity if the other side is a value in JSON.
+  /// Returns a number without the affinity of its column if the other side is a value in JSON.
   ///
-  /// With the affinity, SQLite would compare a text in the JSON as a number.
+  /// With the affinity, SQLite would convert a JSON text to a number before the comparison.
   private func plain(
     _ fragment: SQLFragment,
     _ side: ComparedSide,
@@ -408,7 +408,7 @@ extension PredicateComparison {
   /// The same comparison without a quantifier.
   fileprivate var direct: PredicateComparison { rewritten(left: left, comparison, right) }
 
-  /// Returns a comparison of other sides with the same options.
+  /// Returns a comparison with the given sides and operator, and with this comparison's options.
   func rewritten(
     left: PredicateExpression,
     _ comparison: Operator,

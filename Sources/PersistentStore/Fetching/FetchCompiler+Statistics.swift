@@ -6,7 +6,7 @@ extension FetchCompiler {
   /// Compiles one value that is computed from a collection, or from the values at the end of a path
   /// from each element.
   ///
-  /// A statistic that selects an element decodes constants as `expected`.
+  /// For a minimum, maximum or mode, constants in the collection are decoded as `expected`.
   mutating func statistic(
     _ statistic: PredicateStatistic,
     _ expression: PredicateExpression,
@@ -68,8 +68,8 @@ extension FetchCompiler {
     }
     if isAverage { return "avg(\(column))" }
     guard type.isInteger else { return "total(\(column))" }
-    // The sum is computed in halves, because sum() fails beyond 64 bits. The arithmetic on the
-    // halves continues as a double.
+    // The upper and the lower 32 bits are summed separately, because sum() fails beyond 64 bits.
+    // The combined sum becomes a double if it is too large.
     return "coalesce(sum(\(column) >> 32) * 4294967296 + sum(\(column) & 4294967295), 0)"
   }
 

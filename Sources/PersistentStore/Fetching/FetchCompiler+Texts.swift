@@ -5,7 +5,7 @@ import ObjectModel
 
 /// Comparisons of texts.
 extension FetchCompiler {
-  /// Returns a text in the form that the options of a comparison compare.
+  /// Applies the options of a comparison to the SQL of a text.
   func folded(
     _ fragment: SQLFragment,
     _ side: ComparedSide,

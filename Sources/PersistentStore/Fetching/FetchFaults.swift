@@ -66,7 +66,7 @@ extension FetchRequest {
       } catch  where !faults.contains(where: { $0.error.message == error.message }) {
         faults.append(FetchFault(part: "predicate", error: error))
       } catch {
-        // A fault that several comparisons share is reported once.
+        // The list already has an equal fault of an earlier comparison.
       }
     }
     return faults

@@ -22,8 +22,8 @@ struct FetchNeighbors: Sendable {
   /// - Parameters:
   ///   - cursor: The sort position of an object.
   ///   - isBefore: Whether to find the objects before the cursor, instead of the objects after it.
-  /// - Returns: Queries for one column; the last value to bind is the maximum number of rows. The
-  ///   rows of the second query come after the rows of the first query.
+  /// - Returns: One query, or two queries whose rows follow each other. The first column is the
+  ///   object's number, and the last bound value is the maximum number of rows.
   func queries(from cursor: FetchCursor, isBefore: Bool) -> [SQLFragment] {
     let keys = isBefore ? self.keys.map(\.reversed) : self.keys
     let (range, missing) = FetchCompiler.position(cursor, keys, isReversed: isBefore)

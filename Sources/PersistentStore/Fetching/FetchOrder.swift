@@ -26,7 +26,8 @@ struct FetchOrder: Sendable {
     )
   }
 
-  /// Returns SQL for a value that has the order of a key without a collation, except for decimals.
+  /// Returns SQL for the value of a key that can be compared without a collation, except for
+  /// decimals.
   private static func comparable(_ key: SortKey) -> String {
     let localized = " COLLATE cordial_localized"
     guard key.sql.hasSuffix(localized) else { return key.sql }
@@ -159,7 +160,7 @@ extension StoreSnapshot {
   ///
   /// - Parameters:
   ///   - rows: The numbers of objects, each with its former values of `orderColumns`.
-  ///   - object: An object of the fetch.
+  ///   - object: An object of the fetch, with its current sort keys.
   ///   - plan: The fetch, which has `orderColumns`.
   /// - Returns: The number of rows before the object.
   /// - Throws: `SQLiteError`.
@@ -223,6 +224,6 @@ extension StoreSnapshot {
 }
 
 extension FetchOrder {
-  /// The keys of an object that does not exist.
+  /// The sort keys for an object that does not exist: a null for each key.
   fileprivate var missing: [AttributeValue] { Array(repeating: .null, count: count) }
 }

@@ -45,7 +45,8 @@ extension SelectionStage {
     let table = model.source(entity, subentities: request.subentities, wide: isWide)
     var head = ["t.\"_id\"", "t.\"_version\""]
     if let identities = compiler.identities(request) { head.append(identities) }
-    // SQLite merges the indexes of a family's tables only by columns that the query returns.
+    // SQLite can merge the indexes of a family's tables only if the query also returns the sort
+    // keys.
     let stored = keys.filter(\.isStored).map(\.sql)
     let columns = (head + self.columns.map(\.sql) + stored).joined(separator: ", ")
     let numbers = texts.shared((["t.\"_id\""] + stored).joined(separator: ", "))

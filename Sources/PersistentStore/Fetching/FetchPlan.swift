@@ -10,11 +10,12 @@ package final class FetchPlan: Sendable {
   package let request: FetchRequest
   private let model: Model
   package let entity: EntityDescription
-  /// The query for the IDs in order, with a window: one column.
+  /// The query for the object numbers in order, with a window; the number is the first column.
   let idsSQL: String
   /// The query for the rows in order, with a window: the columns that `encoder` writes.
   let rowsSQL: String
-  /// The query for the rows of every object, to which a condition on `t` can be added.
+  /// The query for the rows of all objects of the table, without a predicate; a caller can add a
+  /// condition on `t`.
   let unwindowedSQL: String
   /// The query for the row of one object, with the columns of `rowsSQL`.
   let rowSQL: String
@@ -22,8 +23,8 @@ package final class FetchPlan: Sendable {
   let countSQL: String
   /// The query for the sort key values of one object: one column if there are no keys.
   let keysSQL: String
-  /// The query for the matching objects among given objects; its first value is a JSON list of the
-  /// given objects' numbers.
+  /// The query for the given objects that match; its first bound value is a JSON list of the given
+  /// objects' numbers.
   let matchSQL: String
   let order: FetchOrder
   let neighbors: FetchNeighbors
@@ -31,10 +32,10 @@ package final class FetchPlan: Sendable {
   package let condition: RowCondition
   /// The query for the key's value and the number of objects of each section; nil without sections.
   let sections: (sql: String, form: ColumnForm)?
-  /// The queries that continue a page with the objects that lack the first key; nil for pages
-  /// without such objects.
+  /// The queries that continue a page with the objects that lack the first key; nil if the page has
+  /// no such objects.
   ///
-  /// Their only difference from `idsSQL` and `rowsSQL` is the condition.
+  /// They differ from `idsSQL` and `rowsSQL` only in the condition.
   let missing: (idsSQL: String, rowsSQL: String)?
   /// The values to bind before limit and offset.
   let values: [AttributeValue]
@@ -59,7 +60,7 @@ package final class FetchPlan: Sendable {
     request.subentities ? entity.familyPosition.concreteEntities : [entity.number]
   }
 
-  /// Whether the result is a part of the matching objects.
+  /// Whether `limit` or `offset` may exclude matching objects from the result.
   package var isWindow: Bool { request.limit != nil || request.offset > 0 }
 
   /// The object's columns that are the sort keys, with the key of the sections first; nil if a key
@@ -87,7 +88,7 @@ package final class FetchPlan: Sendable {
     ["fold", "lower", "upper", "sort_key", "like", "begins", "ends", "matches", "localized"]
     .map { "cordial_\($0)" } + [SQLNames.sortKeyColumn("")]
 
-  /// Returns the key of the fetch's object with a number.
+  /// Returns the key of an object of the fetch by its number.
   package func key(_ object: Int64) -> ObjectKey { model.storedKey(entity.number, object) }
 
   init(

@@ -28,7 +28,8 @@ package struct FetchReads: Sendable {
   package private(set) var relatedNames: Set<String> = []
   /// Whether the result depends on the time or on random numbers, which change without a commit.
   package private(set) var isVolatile = false
-  /// The properties of other objects, by role and by the number of the declared entity.
+  /// The properties of other objects, by role and entity number; an entity stands for its
+  /// descendants too.
   private var relatedByRole: [RelatedReads.Role: [Int: Set<String>]] = [:]
 
   /// The entity's own properties that determine which objects match, and their order.
@@ -36,7 +37,7 @@ package struct FetchReads: Sendable {
   /// The entity's own properties on which the result depends, in any way.
   package var own: Set<String> { membership.union(valueNames.keys) }
 
-  /// Begins a part, to which the next noted reads belong.
+  /// Begins a part; all reads that are noted from now on belong to the part.
   mutating func begin(_ part: Part) { self.part = part }
 
   /// Notes a property of the object itself.

@@ -12,8 +12,8 @@ package struct FetchTerm: Sendable {
   package let related: [Int: Set<String>]
   /// The comparison as a condition on the columns of one object.
   package let condition: RowCondition
-  /// The query for the given objects that fulfil the comparison; its first value is a JSON list of
-  /// the given objects' numbers.
+  /// The query for the given objects that fulfil the comparison; its first bound value is a JSON
+  /// list of the given objects' numbers.
   let matchSQL: String
   let values: [AttributeValue]
 }

@@ -10,11 +10,11 @@ import StoreLayout
 /// order gives the former order of the whole list. One pass over the log serves many commits.
 package struct FormerOrders {
   private let snapshot: StoreSnapshot
-  /// The last commit whose orders a pass over the log reads.
+  /// The last commit that a pass over the log includes.
   private let last: Int64
   /// The known orders, by commit; `membersMax` limits the total number of their members.
   private var orders: [Int64: [ListName: [ObjectKey]]] = [:]
-  /// The last commit up to which `orders` is complete.
+  /// The last commit up to which `orders` contains every changed order.
   private var complete: Int64 = 0
 
   /// The maximum number of members in `orders`.
@@ -67,7 +67,7 @@ package struct FormerOrders {
     var rest = moved
     complete = last
     var count = 0
-    /// Records the orders before the commits that begin after a change.
+    /// Records the orders before each commit whose changes all come after the given change.
     func note(_ change: Int64) {
       while let newest = rest.last, newest.after >= change {
         rest.removeLast()
@@ -79,7 +79,8 @@ package struct FormerOrders {
           known[list] = members.map { snapshot.model.key(toMany.destination, $0) }
         }
         orders[newest.number] = known
-        // The orders of the newest commits are dropped. A later request reads them again.
+        // If there are too many members, the orders of the newest commits are dropped. A later call
+        // of `order` reads them again.
         while count > Self.membersMax, let latest = orders.keys.max(), latest > commit.number {
           count -= orders.removeValue(forKey: latest)?.values.reduce(0) { $0 + $1.count } ?? 0
           complete = latest - 1
@@ -115,7 +116,8 @@ package struct FormerOrders {
   private func moved(after start: Int64, from first: Int64) throws -> [Moves] {
     var moves: [Moves] = []
     var after = start
-    // The log's own statement may be in use, because the caller may iterate over commits with it.
+    // The caller may iterate over commits with the log's own statement, so this pass uses a
+    // separate statement.
     let commits = try snapshot.statement(
       """
       SELECT number, lastChange FROM cordial_transaction WHERE number >= ?1 AND number <= ?2

@@ -206,7 +206,7 @@ struct SelectedColumn: Sendable {
   /// the name of the value.
   let path: [String]
   let form: ColumnForm
-  /// The number of the descendant entity that has the value; nil when all objects have the value.
+  /// The entity number of the descendant that has the value; nil if all objects have the value.
   var owner: Int?
 }
 
@@ -220,7 +220,7 @@ struct ObjectEncoder: Sendable {
   private let forms: [ColumnForm]
   /// The texts `,"values":{"title":`, `,"done":` and so on, in one array.
   private let heads: [UInt8]
-  /// The end of each head.
+  /// The offset in `heads` at which each text ends.
   private let headEnds: [Int]
   /// The text after the last value.
   private let tail: String
@@ -230,7 +230,8 @@ struct ObjectEncoder: Sendable {
   private let hasIndices: Bool
   /// The indices of the entity's values among the selected columns.
   private let indices: [Int32]
-  /// The encoders of the entities in a fetch of their ancestor, by entity number.
+  /// The encoders for the entities of the objects, in a fetch that includes descendants, by entity
+  /// number.
   private let kinds: [Int: ObjectEncoder]
   private let hasEntityEncoders: Bool
 

@@ -8,7 +8,7 @@ struct SQLFragment: Sendable {
   var values: [AttributeValue]
   /// The maximum number of entries that the SQL needs on the stack of SQLite's parser.
   var depth: Int
-  /// The same condition in a form that evaluates the columns of one row in memory.
+  /// The condition of this SQL in a form that is evaluated in memory from the columns of one row.
   var condition = RowCondition.unknown
 
   /// Creates a piece of SQL; the default depth fits a comparison of two columns.
@@ -36,13 +36,13 @@ struct SQLFragment: Sendable {
   }
 }
 
-/// The to-ones that a query follows, each joined once.
+/// The joins of the to-ones that a query follows; each to-one is joined only once.
 struct SQLJoins {
   private var aliases: [[String]: String] = [:]
   /// The aliases of the tables of a family, by the alias of the family.
   private(set) var families: [String: [String]] = [:]
   private(set) var sql = ""
-  /// The prefix of its aliases, which differs for each nested query.
+  /// The start of the joins' aliases, which differs for each nested query.
   private let prefix: String
   /// The number of joined tables.
   private(set) var count = 0

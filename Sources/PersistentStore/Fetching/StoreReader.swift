@@ -6,7 +6,7 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// The error that the writer must seal changes of an external client before any read.
+/// The error of a read that fails because the writer must first seal an external client's changes.
 package struct UnsealedChanges: Error {
   package init() {}
 }
@@ -88,8 +88,8 @@ package final class StoreReader {
   /// Reads in one read transaction, so that all results are of one commit.
   ///
   /// - Parameters:
-  ///   - hidesUnsealed: Whether to show the newest sealed commit, instead of failing, if an
-  ///     external client's changes are not sealed.
+  ///   - hidesUnsealed: Whether to show the newest sealed commit while an external client's changes
+  ///     are unsealed; if false, the method then throws `UnsealedChanges`.
   ///   - interruption: The interruption that stops the body's statements; nil for none.
   ///   - body: Reads the snapshot.
   /// - Returns: The result of the body.
@@ -186,8 +186,8 @@ package final class StoreReader {
     try queue.progress.stopping(by: interruption, body)
   }
 
-  /// Runs a statement so that an interruption also stops long parts in which SQLite does not call
-  /// the progress handler.
+  /// Runs a statement that an interruption can stop even while SQLite does not call the progress
+  /// handler.
   fileprivate func interruptingCalls<Result>(_ body: () throws -> Result) throws -> Result {
     try queue.use { try $0.interruptingCalls(body) }
   }
@@ -230,18 +230,20 @@ package final class StoreReader {
       throw error
     }
     try commit.run()
-    // If the shared log was replaced, some rows may come from an earlier commit.
+    // If the shared write-ahead log was replaced meanwhile, some rows may be from an earlier
+    // commit.
     try Self.reading { try checkFiles() }
     return result
   }
 
-  /// Fails if other connections write to a different log than this connection reads.
+  /// Fails if other connections write to a different write-ahead log than this connection reads.
   private func checkFiles() throws {
     guard files.sharesLog else { throw StoreError.storeGone(files.sharedPath) }
     if SQLiteConnection.hasLostPages { try queue.use { db in try db.checkSharing() } }
   }
 
-  /// The maximum number of unsealed changes that a reader hides, because their rows are in memory.
+  /// The maximum number of unsealed changes that a reader hides, because hiding keeps their rows in
+  /// memory.
   private static let hiddenMax: Int64 = 200_000
 
   /// Makes the tables show the newest sealed commit.
@@ -271,9 +273,10 @@ package final class StoreReader {
     }
   }
 
-  /// Writes one object and reads only the object's row, as long as no process commits.
+  /// Writes one object after a single look-up of its row, without a snapshot.
   ///
-  /// The statement that reads the row is its own read transaction.
+  /// The look-up is its own read transaction. If a process has committed meanwhile, the method also
+  /// reads the new head.
   ///
   /// - Parameters:
   ///   - id: The object's wrapped ID.
@@ -298,7 +301,7 @@ package final class StoreReader {
     row.bind(object, at: 1)
     guard try limitingValues({ try row.step() }) else { return false }
     if row.dataVersion != known?.version { _ = try readHead() }
-    // Until the next snapshot, the views may still hide changes that have been sealed since.
+    // The views may still hide changes that were sealed after the last snapshot.
     guard let known, known.head.isSealed, !past.isHiding,
       known.head.mayDangle == lookUp.mayDangle,
       files.sharesLog, !SQLiteConnection.hasLostPages
@@ -314,7 +317,7 @@ package final class StoreReader {
     let mayDangle = known.head.mayDangle
     if let lookUp = lookUps[entity.number], lookUp.mayDangle == mayDangle { return lookUp }
     let plan = try wholePlan(entity, mayDangle: mayDangle)
-    // The statement is not in `statements`, because the cache may drop a statement that is in use.
+    // The cache `statements` could drop the statement during its use, so that the reader keeps it.
     let row = try queue.use { db in try PreparedStatement(db, plan.rowSQL) }
     let lookUp = LookUp(plan: plan, row: row, mayDangle: mayDangle)
     lookUps[entity.number] = lookUp
@@ -404,8 +407,8 @@ extension StoreSnapshot {
     try reader.stopping(by: interruption, body)
   }
 
-  /// Runs a statement so that an interruption also stops long parts in which SQLite does not call
-  /// the progress handler.
+  /// Runs a statement that an interruption can stop even while SQLite does not call the progress
+  /// handler.
   func interruptingCalls<Result>(_ body: () throws -> Result) throws -> Result {
     try reader.interruptingCalls(body)
   }

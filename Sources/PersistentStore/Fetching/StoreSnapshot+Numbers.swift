@@ -28,7 +28,8 @@ extension StoreSnapshot {
     var last = object
     while try rows.step() {
       let number = rows.integer(0)
-      // With a damaged tree, a caller that continues after the last number could loop forever.
+      // If the tree is damaged, the numbers may not ascend, and a caller that continues after the
+      // last number could loop forever.
       guard number > last else {
         throw SQLiteError(.corrupt, "The objects of \(entity.name) are not in their order")
       }

@@ -139,7 +139,7 @@ extension StoreSnapshot {
     let limit = plan.limit.map { $0 + 1 }
     let rows = try bound(plan.sql, plan.values, limit: limit, offset: plan.offset)
     defer { rows.reset() }
-    // Groups and distinct rows are sorted even if an index has the order of their objects.
+    // SQLite always sorts groups and distinct rows, so that an index could not avoid the sort.
     let timer = plan.isOfObjects ? reader.timer(of: request, plan.sql, rows) : nil
     let form = RowForm(plan)
     var count = 0
@@ -207,7 +207,7 @@ extension StoreSnapshot {
     }
   }
 
-  /// Returns the cursor after a row of values; nil if no page can begin there.
+  /// Returns the cursor after a row of values; nil if the request does not support cursors.
   private func cursor(
     of request: FetchRequest,
     _ plan: ValuesPlan,
@@ -272,8 +272,8 @@ extension StoreSnapshot {
   ///   - objects: The objects at the start of the paths.
   ///   - bytesMax: The maximum length of the writer's bytes.
   ///   - writer: The writer of the response.
-  ///   - each: Called with the key of each object, the range of its name and its value in the
-  ///     writer's bytes, and the bytes.
+  ///   - each: Called with the key of each object, the range of the written member in the writer's
+  ///     bytes, and the bytes.
   /// - Returns: The number of statements: one for each step of the paths.
   /// - Throws: `unknownProperty`, `limitExceeded`; `SQLiteError`.
   @discardableResult
@@ -286,7 +286,7 @@ extension StoreSnapshot {
     each: ((ObjectKey, Range<Int>, [UInt8]) -> Void)? = nil
   ) throws -> Int {
     var written: Set<ObjectKey> = []
-    /// The entity and the objects at the end of each path.
+    /// The entity and the objects at the end of each path that was already followed.
     var reached: [[String]: (entity: EntityDescription, objects: [Int64])] = [
       []: (entity, objects)
     ]

@@ -6,8 +6,8 @@ import StoreLayout
 
 /// Objects from which relationships reach changed objects.
 extension StoreSnapshot {
-  /// Returns the objects from which a path reaches changed objects, or reached them before the
-  /// changes.
+  /// Returns the objects from which a path reaches changed objects now, or reached them at
+  /// `position`.
   ///
   /// A former path may differ from the current path. At the first difference, either the object
   /// itself has changed, or a member has left its to-many. In both cases, the changed object is at
@@ -19,13 +19,14 @@ extension StoreSnapshot {
   ///   - objects: The numbers of the changed objects at the end of the path.
   ///   - path: The relationships from the wanted objects to the changed objects.
   ///   - changes: The changes from a position to this snapshot.
-  ///   - position: The position, to which the log reaches back.
+  ///   - position: The position before the changes. The log must still contain all changes after
+  ///     it.
   ///   - max: The maximum number of objects on each step of the path.
   /// - Returns: The numbers of the objects, possibly with some objects of other entities; nil if
   ///   there are more than `max` objects.
   /// - Throws: `SQLiteError`.
-  /// - Complexity: One look-up for each object on the path; linear in the changes if a changed
-  ///   object was a member of a different to-many.
+  /// - Complexity: One look-up for each object on the path. If a changed object may have left a
+  ///   to-many, also linear in the changes.
   package func origins(
     of objects: Set<Int64>,
     on path: [RelatedReads.Step],
@@ -48,7 +49,8 @@ extension StoreSnapshot {
     return reached.count <= max ? reached : nil
   }
 
-  /// Returns the current owners of members, and stops after one owner more than the maximum.
+  /// Returns the current owners of members; at most `max + 1` owners, so that the caller detects an
+  /// excess.
   private func owners(
     of members: Set<Int64>,
     by relationship: RelationshipDescription,

@@ -18,7 +18,7 @@ package struct StoreSnapshot {
   /// The position that this snapshot shows.
   package var token: StoreToken { reader.token(head) }
 
-  /// The count of statements that the snapshot's connection has run, for measuring differences.
+  /// The number of statements that the snapshot's connection has run so far.
   package var statementCount: Int { reader.statementCount }
 
   func statement(_ sql: String) throws -> PreparedStatement {
@@ -83,7 +83,7 @@ package struct StoreSnapshot {
   /// therefore use a reader of past commits.
   ///
   /// - Parameters:
-  ///   - position: The position of the commit, to which the log reaches back.
+  ///   - position: The position of the commit. The log must still contain all changes after it.
   ///   - body: Reads the earlier state.
   /// - Returns: The result of the body.
   /// - Throws: `SQLiteError`; the errors of the body.
@@ -105,13 +105,14 @@ package struct StoreSnapshot {
       .map { LogPosition(commit: $0.token.number, lastChange: $0.lastChange) }
   }
 
-  /// Returns the newest migration, before which no commit can be read; nil when there is none.
+  /// Returns the commit number of the newest migration, before which no state can be read; nil if
+  /// there is none.
   package func newestMigration() throws -> Int64? {
     try reader.commits.newestBarrier(.migration)?.number
   }
 
-  /// Returns the newest commit before which a different ICU version folded the texts; nil when
-  /// there is none.
+  /// Returns the commit number of the newest rebuild of folded texts after a change of the ICU
+  /// version; nil if there is none.
   package func newestFolding() throws -> Int64? {
     try reader.commits.newestBarrier(.folding)?.number
   }

@@ -20,7 +20,8 @@ package final class UnindexedSorts: Sendable {
     package internal(set) var microsecondsMax: Int64 = 0
   }
 
-  /// The maximum number of sorts; beyond it, a slower sort replaces the fastest sort.
+  /// The maximum number of recorded sorts; if it is reached, a slower sort replaces the fastest
+  /// one.
   private static let sortsMax = 100
 
   private let requests = Mutex<[Sort: Requests]>([:])

@@ -4,8 +4,8 @@ import Synchronization
 
 /// The indexes that the statements of a store's readers use.
 ///
-/// All read connections of a store share one instance. SQLite returns the plan of each statement
-/// only once, when the index names are next read.
+/// All read connections of a store share one instance. A statement's plan is read only once, at the
+/// next call of `names`.
 package final class UsedIndexes: Sendable {
   private struct State {
     /// The statements whose plans were not read yet.

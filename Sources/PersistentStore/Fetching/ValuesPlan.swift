@@ -12,7 +12,7 @@ package struct ValuesPlan: Sendable {
   let offset: Int
   /// Whether each row represents one object; the object's number then follows the columns.
   let isOfObjects: Bool
-  /// The count of cursor values that follow the columns in a group's row.
+  /// The number of cursor values that follow the selected columns, if rows represent groups.
   let cursorKeys: Int
   /// The query for the sections of groups, which binds `values`, and the form of the section names.
   let sections: (sql: String, form: ColumnForm)?
@@ -72,7 +72,8 @@ extension ValuesPlan {
         hint: "Use limit and offset, or groupBy instead of distinct"
       )
     }
-    // The values of a group's paths identify the group, as a number identifies an object.
+    // The values of a group's paths identify the group, so a cursor contains them, as it otherwise
+    // contains an object's number.
     let groupKeys =
       isPaged && !isOfObjects
       ? keys + groups.map { SortKey($0, type: .string, descends: false, mayBeMissing: true) } : []

@@ -19,7 +19,8 @@ extension ProcessIdentity {
 
   /// Returns the start time of a process, in ticks since the start of the system.
   ///
-  /// It is the 22nd field of `/proc/PID/stat`; empty if the file cannot be read.
+  /// The start time is the 22nd field of `/proc/PID/stat`. The result is empty if the file cannot
+  /// be read.
   private static func start(of process: Int32) -> String {
     let file = unsafe open("/proc/\(process)/stat", O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return "" }

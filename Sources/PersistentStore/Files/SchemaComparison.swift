@@ -6,11 +6,12 @@ import StoreLayout
 
 /// The comparison of the schema in a store's file with the schema that its model generates.
 ///
-/// A store is refused if a table has another form, or if a foreign trigger is on a table of the
-/// store: both change the effect of a save. Foreign views, indexes and tables are accepted.
+/// A store is refused if a table differs from the model's schema, or if another program's trigger
+/// is on a table of the store: both change the effect of a save. Foreign views, indexes and tables
+/// are accepted.
 ///
-/// When SQLite reads a schema, it checks the listed kinds and names against the statements. The
-/// comparison can therefore rely on them.
+/// When SQLite reads a schema, it checks each kind and name in `sqlite_schema` against the
+/// statement in the same row. The comparison therefore relies on the kinds and names.
 struct SchemaComparison {
   /// A table, an index, a trigger or a view of the file.
   struct Part: Sendable {
@@ -44,7 +45,7 @@ struct SchemaComparison {
     let advice: StoreHint?
   }
 
-  /// The differences, first of existing parts in the order of the file, then of missing parts.
+  /// The differences of existing parts in the order of the file, followed by the missing parts.
   private(set) var differences: [Difference] = []
   /// The parts of other programs, with their kinds.
   private(set) var foreign: [(kind: String, name: String)] = []
@@ -88,7 +89,7 @@ struct SchemaComparison {
     lacksTriggers = replacesTriggers
     for part in parts { compare(part, replacesTriggers) }
     for part in expected.values.filter({ !$0.isPresent }).sorted(by: { $0.name < $1.name }) {
-      // A store of an earlier program may lack tables of the log, which a writer creates.
+      // A missing table of the log is no difference, because a writer adds the table.
       guard !part.isOfLog, part.kind != "trigger" || !replacesTriggers else { continue }
       if part.kind == "trigger" { lacksTriggers = true }
       let advice: StoreHint? = part.kind == "table" ? Self.damageAdvice : nil
@@ -99,7 +100,7 @@ struct SchemaComparison {
   /// Whether a writer has to create the triggers, because some are missing or of another version.
   private(set) var lacksTriggers = false
 
-  /// The first difference for which the store is refused; nil when it can be used.
+  /// The first difference that refuses the store; nil if the store can be used.
   var refusal: Difference? { differences.first { $0.advice != nil } }
 
   private static let damageAdvice: StoreHint = "Restore a backup"
@@ -114,7 +115,7 @@ struct SchemaComparison {
   }
 
   private mutating func expect(_ statement: String, isOfLog: Bool) {
-    // The remaining statements set the first object numbers of entity families.
+    // A statement that creates no part only sets the first object number of a table.
     guard let (kind, name) = Self.created(by: statement) else { return }
     let sql = Array(statement.utf8)
     expected[Key(kind, name)] = Expected(
@@ -169,7 +170,7 @@ struct SchemaComparison {
 
   private mutating func compareForeign(_ part: Part, _ replacesTriggers: Bool) {
     if part.kind == "trigger", expected[Key("table", part.table)]?.kind == "table" {
-      // An earlier version may have created triggers of other names.
+      // An earlier version may have created the trigger; a writer drops it.
       if replacesTriggers, part.name.hasPrefix(SQLNames.triggerPrefix) { return }
       return add(
         "the trigger \(Self.shown(part.name)) of another program is on its table "

@@ -105,7 +105,8 @@ package enum StoreBackup {
     _ environment: StoreEnvironment,
     _ work: LongWork
   ) throws -> Outcome {
-    // If the file was replaced, opening it would reset the log's index that open connections share.
+    // If the file was replaced, opening it would reset the shared index of the write-ahead log,
+    // which open connections use.
     try check()
     let reader = try StoreConnection.open(source.storePath, StoreConnection.readerRole(of: source))
     let writer = try StoreConnection.open(copy.storePath, .writer)

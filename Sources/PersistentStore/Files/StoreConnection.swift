@@ -23,20 +23,20 @@ enum StoreConnection {
   enum Role {
     case writer
     case reader
-    /// A reader in a folder that cannot be written, without commits in a log; SQLite takes no
+    /// A reader in a read-only folder with no commits in the write-ahead log; SQLite takes no
     /// locks.
     case immutableReader
-    /// A reader in a folder that cannot be written, with commits in a log, but without the file by
-    /// which connections share the log.
+    /// A reader in a read-only folder with commits in the write-ahead log, but without the `-shm`
+    /// file through which connections share this log.
     ///
-    /// Each connection has its own index of the log and takes no locks.
+    /// Each connection builds its own index of the write-ahead log and takes no locks.
     case frozenReader
   }
 
   /// Returns the role of a store's readers.
   ///
-  /// SQLite shares a log through a file beside the log, and cannot create this file in a folder
-  /// that cannot be written. While the file does not exist, no process writes to the store.
+  /// SQLite shares a write-ahead log through the `-shm` file beside the log, and cannot create this
+  /// file in a read-only folder. While the file does not exist, no process writes to the store.
   static func readerRole(of container: StoreContainer) -> Role {
     guard !container.isWritable else { return .reader }
     let (log, shared) = (container.storePath + "-wal", container.storePath + "-shm")
@@ -60,7 +60,7 @@ enum StoreConnection {
     options.busySecondsMax = busySecondsMax
     options.cacheKiB = role == .writer ? writerCacheMax : readerCacheMax
     options.prepare = { db in
-      // This mode must precede the first read, because SQLite would otherwise share the log.
+      // This mode must precede the first read; otherwise SQLite would share the write-ahead log.
       if role == .frozenReader { try db.execute("PRAGMA locking_mode=EXCLUSIVE") }
       try TextFunctions.add(to: db)
       try NumberFunctions.add(to: db)

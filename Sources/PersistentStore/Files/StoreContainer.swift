@@ -28,8 +28,8 @@ package struct StoreContainer: Sendable {
 
   /// Returns the file of a search index.
   ///
-  /// - Parameter name: The name of a program's own index; nil for the index that the model alone
-  ///   determines.
+  /// - Parameter name: The name of the index of a program with delegates; nil for the index that
+  ///   depends only on the model.
   /// - Returns: The absolute path.
   package func indexPath(_ name: String? = nil) -> String {
     path + (name.map { "/index-\($0).sqlite" } ?? "/index.sqlite")
@@ -49,8 +49,8 @@ package struct StoreContainer: Sendable {
     }
   }
 
-  /// Returns whether a path names a file directly in the folder, even through another path to the
-  /// folder.
+  /// Returns whether a file is directly in the folder, even if its path names the folder
+  /// differently, as through a symbolic link.
   package func contains(_ file: String) -> Bool {
     guard let slash = file.lastIndex(of: "/"), let folder = FileIdentity(path) else { return false }
     return FileIdentity(String(file[...slash])) == folder
@@ -98,7 +98,7 @@ package struct StoreContainer: Sendable {
     return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) && isDirectory
   }
 
-  /// The reason why the folder cannot be used, other than a missing store; nil when it can be used.
+  /// The reason why the folder cannot be used; nil if the folder can be used or does not exist.
   var obstacle: StoreError? {
     var facts = stat()
     if unsafe stat(path, &facts) != 0 {
@@ -120,7 +120,7 @@ package struct StoreContainer: Sendable {
 
   private var isEmpty: Bool {
     do {
-      // Files that begin with a dot, such as those of a file manager, do not matter.
+      // Files whose names begin with a dot, such as the files of a file manager, are ignored.
       return try FileManager.default.contentsOfDirectory(atPath: path).allSatisfy {
         $0.hasPrefix(".") || $0 == "lock"
       }
@@ -129,7 +129,7 @@ package struct StoreContainer: Sendable {
     }
   }
 
-  /// Returns whether the store was created completely, because a creation may be interrupted.
+  /// Returns whether the store was created completely; an interrupted creation leaves no tables.
   ///
   /// - Returns: Whether the store's file has tables.
   /// - Throws: `StoreError` when the file exists and cannot be read.
@@ -182,8 +182,8 @@ package struct StoreContainer: Sendable {
   ///
   /// - Parameter path: The file.
   /// - Returns: Its content.
-  /// - Throws: `cannotOpen` when it cannot be read or is too long, `modelInvalid` when it is not
-  ///   JSON.
+  /// - Throws: `cannotOpen` when the file cannot be read or is too long, `modelInvalid` when the
+  ///   content is not JSON.
   package static func readDocument(at path: String) throws(StoreError) -> JSONValue {
     let text = try contents(of: path, as: "model", bytesMax: modelBytesMax)
     do {
@@ -201,7 +201,7 @@ package struct StoreContainer: Sendable {
   ///   - kind: The kind of the file, such as `model`, for the error.
   ///   - bytesMax: The maximum length.
   /// - Returns: Its content.
-  /// - Throws: `cannotOpen` when it cannot be read or is too long.
+  /// - Throws: `cannotOpen` when the file cannot be read or is too long.
   package static func contents(
     of path: String,
     as kind: String,

@@ -106,8 +106,8 @@ package enum StoreDump {
   /// Creates a store from the values that `write` returned for another store.
   ///
   /// - Parameters:
-  ///   - next: Returns the next line, which has one value or is empty; nil at the end. The first
-  ///     line has number 2.
+  ///   - next: Returns the next line, which has one value or is empty; nil at the end. Errors count
+  ///     the first returned line as line 2.
   ///   - target: The folder to create, which must not exist.
   ///   - environment: The source of the new generation.
   /// - Throws: `StoreError`; the errors of `next`. The target then does not exist.
@@ -149,7 +149,7 @@ package enum StoreDump {
   }
 }
 
-/// The content of a store while it is written to an empty file.
+/// A builder that writes the content of an archive to the empty file of a new store.
 private struct StoredContent {
   static func failure(_ reason: String) -> StoreError {
     StoreError(
@@ -208,13 +208,13 @@ private struct StoredContent {
     }
   }
 
-  /// Runs one statement that creates a part of a store; no other statement is run.
+  /// Runs one statement that creates a part of a store, and refuses every other statement.
   private func create(_ sql: String) throws {
     let kinds = ["TABLE", "INDEX", "UNIQUE INDEX", "TRIGGER", "VIEW"]
     guard kinds.contains(where: { sql.hasPrefix("CREATE \($0) ") }) else { throw UnknownLine() }
     // `CREATE TABLE … AS SELECT` would run a query of any length.
     guard !sql.hasPrefix("CREATE TABLE ") || Self.hasColumns(sql) else { throw UnknownLine() }
-    // SQLite prepares the first statement of a text, and ignores what follows.
+    // SQLite prepares the first statement of a text, and ignores the rest.
     try PreparedStatement(db, sql).run()
   }
 

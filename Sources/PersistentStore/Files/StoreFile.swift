@@ -75,8 +75,8 @@ enum StoreFile {
   ) throws {
     let queue = try StoreConnection.open(path, .writer)
     try queue.write { db in
-      // The store exists already, or another program owns the database; an interrupted creation
-      // leaves no tables.
+      // Tables mean that the store exists already, or that another program owns the database. An
+      // interrupted creation leaves no tables.
       guard try db.integer("SELECT count(*) FROM sqlite_master") == 0 else { return }
       try db.execute(LogTables.all)
       for statement in StoreSchema.statements(for: model) { try db.execute(statement) }
@@ -209,7 +209,7 @@ enum StoreFile {
     } catch {
       throw StoreError(error, in: "in \(path)")
     }
-    // A changed text would be another model, with other names and types.
+    // If another program changed the stored text, the text would describe a different model.
     guard let hash = meta[.modelHash], kept.isIdentified(by: hash) else {
       throw damaged("model", path)
     }

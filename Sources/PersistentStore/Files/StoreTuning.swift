@@ -1,6 +1,6 @@
 /// The performance settings of a store, which make some uses faster and others slower.
 ///
-/// No result depends on them.
+/// The settings never change a result.
 package struct StoreTuning: Sendable {
   /// The limits for saves that write many rows.
   package var bulk = BulkLimits()

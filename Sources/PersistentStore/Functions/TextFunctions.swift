@@ -82,7 +82,7 @@ enum TextFunctions {
   /// The maximum time for matching one text outside of requests, in seconds.
   private static let matchSecondsMax = 1.0
 
-  /// Adds `cordial_matches(text, pattern, flags)`, which keeps the last pattern of its connection.
+  /// Adds `cordial_matches(text, pattern, flags)`, which keeps the last pattern compiled.
   private static func addMatches(to db: SQLiteConnection) throws {
     let last = LastPattern()
     let progress = db.progress
@@ -108,7 +108,7 @@ enum TextFunctions {
   }
 }
 
-/// The pattern of the running statement, compiled; used on its connection's thread only.
+/// The pattern that a connection compiled last; only the connection's thread uses the pattern.
 private final class LastPattern {
   private var pattern = ""
   private var ignoresCase = false

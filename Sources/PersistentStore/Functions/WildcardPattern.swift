@@ -3,7 +3,7 @@
 struct WildcardPattern {
   /// The pattern in the form that `matches` reads.
   let text: String
-  /// The characters before its first `*` or `?`.
+  /// The literal characters before the first `*` or `?`.
   let prefix: String
 
   /// Parses a pattern.

@@ -3,8 +3,8 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// The last object numbers of retired entities, which later entities of the same name must not
-/// reuse.
+/// The last object numbers of retired entities, so that a later entity of the same name does not
+/// reuse them.
 struct GivenNumbers {
   private var last: [Int: Int64] = [:]
   /// The last object numbers of the entities that the current stage renames, by former name.
@@ -35,7 +35,7 @@ struct GivenNumbers {
       + lastByName.map { ($0.key, $0.value) }
   }
 
-  /// Returns the greatest object number that new objects of an entity must exceed.
+  /// Returns the last used object number of an entity; the numbers of new objects must be greater.
   func last(
     of entity: EntityDescription,
     _ plan: MigrationPlan,

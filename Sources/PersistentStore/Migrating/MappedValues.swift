@@ -6,8 +6,8 @@ import SQLite
 /// The values that a model's map computes: their conversion to the attributes' types, and the
 /// failures.
 ///
-/// A migration counts all failures before it stops. When a part of an expression fails, the failure
-/// is pending until SQLite computes the value of the whole expression for the same object.
+/// A migration counts all failures before it stops. The failure of a part of an expression stays
+/// pending until SQLite has computed the whole expression for the same object.
 final class MappedValues {
   /// An attribute with an expression, for the objects of one old entity.
   struct Target {
@@ -57,7 +57,8 @@ final class MappedValues {
     "cordial_mapped(\(target), \(object), \(value))"
   }
 
-  /// Returns SQL that passes on the value of a relationship's expression and records a failure.
+  /// Returns SQL that returns the value of a relationship's expression unchanged and records a
+  /// pending failure.
   static func sql(reference: Int, object: String, _ value: String) -> String {
     "cordial_reference(\(reference), \(object), \(value))"
   }
@@ -118,9 +119,9 @@ final class MappedValues {
 
   // MARK: Conversion
 
-  /// Returns the value that an attribute stores for its expression's value; null for a failure.
+  /// Converts an expression's value to the type of its attribute, and returns null for a failure.
   ///
-  /// The method records the failure.
+  /// The method also records the failure.
   private func stored(
     _ value: AttributeValue,
     _ target: Target,

@@ -3,7 +3,7 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// The migration of the log's rows, which identify entities by numbers and properties by names.
+/// The migration of the change log, whose rows contain entity numbers and property names.
 extension MigrationPlan {
   /// Returns statements that adapt the log to the new model.
   ///
@@ -29,8 +29,8 @@ extension MigrationPlan {
     return statements
   }
 
-  /// Returns statements that log the deletion of each object that leaves its entity, with its
-  /// values.
+  /// Returns statements that log the deletion of each object that leaves its entity, with the
+  /// object's former values.
   func tombstones(_ kept: UnchangedTables) -> [String] {
     from.concreteEntities.compactMap { old in
       var condition = ""
@@ -74,8 +74,8 @@ extension MigrationPlan {
 
   /// Returns statements that adapt the log's rows of links.
   ///
-  /// In the new model, the other side may own the link table, or several entities may divide the
-  /// links.
+  /// In the new model, the inverse may own the link table, or the links may be in the link tables
+  /// of several entities.
   private mutating func linkRows() -> [String] {
     var statements: [String] = []
     for entity in to.entities {

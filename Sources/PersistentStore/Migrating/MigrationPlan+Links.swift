@@ -8,8 +8,8 @@ extension MigrationPlan {
   /// An old relationship that supplies the links of a new one.
   struct Origin {
     let relationship: RelationshipDescription
-    /// Whether the old relationship corresponds to the new inverse, because only the inverse
-    /// existed.
+    /// Whether the old relationship is the inverse of the new one, because the old model had only
+    /// the inverse.
     let reversed: Bool
   }
 
@@ -46,10 +46,10 @@ extension MigrationPlan {
     return origins
   }
 
-  /// Returns each concrete entity among an entity and its descendants, with each of its old
-  /// entities.
+  /// Returns each concrete entity among an entity and its descendants, paired with each old entity
+  /// from which it is made.
   ///
-  /// The result omits the entities whose rules give the property.
+  /// The result omits entities whose rules give the property.
   private func sources(
     of entity: EntityDescription,
     without property: String
@@ -68,7 +68,7 @@ extension MigrationPlan {
     guard usedRanges(old.destination, within: relationship.destination)?.isEmpty == true else {
       return true
     }
-    // The entity itself remains, although all entities that had its objects are removed.
+    // The destination itself may remain, even if all its entities with objects are removed.
     let target = mapping.target(of: from.entity(old.destination))
     if let target, to.isKind(target.number, of: relationship.destination) { return true }
     problem(
@@ -81,10 +81,11 @@ extension MigrationPlan {
 
   // MARK: Queries for links
 
-  /// Returns a query for the old and given links of a relationship, for an entity and its
-  /// descendants.
+  /// Returns a query for all links of a relationship, for an entity and its descendants.
   ///
-  /// The result is nil if there are no such links. The query omits objects that now belong to
+  /// The links come from the old model and from rules. The result is nil if there are no such
+  /// links. The query omits objects that now belong to a different entity or are removed. Its
+  /// columns are:
   /// another entity or to none. Its columns are:
   /// - `a`, an object of the entity
   /// - `b`, an object that `a` references
@@ -137,7 +138,7 @@ extension MigrationPlan {
     )
   }
 
-  /// Returns the conditions that exclude the objects whose links a rule gives.
+  /// Returns the conditions that exclude old links of objects whose links a rule gives.
   private func ungiven(
     _ relationship: RelationshipDescription,
     _ entity: EntityDescription,
@@ -222,7 +223,7 @@ extension MigrationPlan {
     }
   }
 
-  /// Returns whether the link rows of an origin have the owner of the relationship as their source.
+  /// Returns whether the source of an origin's link rows is the owner of the new relationship.
   func ownerIsSource(_ origin: Origin) -> Bool {
     if case .linkTable(_, _, let owns) = origin.relationship.storage {
       owns != origin.reversed
@@ -233,7 +234,8 @@ extension MigrationPlan {
 
   /// Returns queries for the links in a to-one's column.
   ///
-  /// If `holdsOwner` is true, `a` is the object with the column, otherwise the referenced object.
+  /// Column `a` is the object that has the to-one if `holdsOwner` is true, otherwise the referenced
+  /// object.
   private func columnLinks(
     _ name: String,
     of entity: Int,
@@ -246,8 +248,8 @@ extension MigrationPlan {
       let kind = from.entity(kind)
       let hasPosition = from.positionColumns(of: kind).contains(SQLNames.positionColumn(name))
       let place = hasPosition ? SQLNames.quoted(SQLNames.positionColumn(name)) : "NULL"
-      // The sort position belongs to the object with the column, among the members of the other
-      // object.
+      // The sort position is the position of the object with the to-one among the members of the
+      // referenced object.
       let (forth, back) = holdsOwner ? ("NULL", place) : (place, "NULL")
       return "SELECT \"_id\" AS \(own), \(column) AS \(other), \(forth) AS place, "
         + "\(back) AS back FROM \(oldTable(kind, kept)) WHERE \(column) IS NOT NULL"
@@ -262,7 +264,7 @@ extension MigrationPlan {
     _ toMany: RelationshipDescription,
     _ entity: EntityDescription
   ) -> Bool {
-    // If some members get new sort positions, all members do.
+    // If a rule makes objects of any member entity, all members get new sort positions.
     let members = to.entity(toOne.owner).familyPosition.concreteEntities
     guard !members.contains(where: { mapping.rules[$0] != nil }), !isGiven(toOne),
       let old = mapping.source(of: toOne, in: entity), !old.toMany,

@@ -31,7 +31,7 @@ extension MigrationPlan {
     }
   }
 
-  /// Adds checks for objects that no entity of the model's map takes.
+  /// Adds checks for objects from which the model's map makes no new object.
   mutating func checkUntakenObjects() {
     guard !givesUpEverything else { return }
     for old in from.concreteEntities where mapping.isMoved(old.number) && isTaken(old) {
@@ -54,7 +54,7 @@ extension MigrationPlan {
 
   /// Returns whether the migration may remove the objects of an old entity.
   ///
-  /// The model gives up an entity by its name, or by the name of a removed ancestor.
+  /// The model permits this by listing the entity, or a removed ancestor, in `removed`.
   private func isGivenUp(_ old: EntityDescription) -> Bool {
     givesUpEverything
       || old.familyPosition.ancestors.map { from.entity($0) }.contains { ancestor in
@@ -64,8 +64,9 @@ extension MigrationPlan {
 
   /// Returns whether the migration may remove the values of an old property.
   ///
-  /// The model gives up a property by the name of its entity or of an ancestor. The name of a
-  /// composite gives up each of its members, if the new entities no longer have the composite.
+  /// The model permits this by listing the property in `removed`, with the name of its entity or of
+  /// an ancestor. The name of a composite permits it for each member, if the new entities no longer
+  /// have the composite.
   private func isGivenUp(_ property: String, of old: EntityDescription) -> Bool {
     let names = property.split(separator: ".")
     let composites = names.indices.dropLast().map { names[...$0].joined(separator: ".") }
@@ -87,8 +88,8 @@ extension MigrationPlan {
     old.familyPosition.concreteEntities.map { from.entity($0) }.filter { kind in
       let takers = mapping.takers(of: kind).filter { !$0.isAbstract }
       let keepers = keepers(of: property, kind)
-      // If a map selects objects, the takers differ between objects, so one taker without the
-      // property already loses values.
+      // A map may make different new entities from different objects. Values are lost even if only
+      // one of these new entities lacks the property.
       let isLost = mapping.isMoved(kind.number) ? keepers.count < takers.count : keepers.isEmpty
       return !takers.isEmpty && isLost && !isGivenUp(property, of: kind)
     }
@@ -104,9 +105,9 @@ extension MigrationPlan {
     }
   }
 
-  /// Returns the SQL condition that only entities without a property take an object.
+  /// Returns the SQL condition that an object remains, but only in entities without a property.
   ///
-  /// The condition is empty if the family of the object is not moved.
+  /// The result is empty if the migration renumbers or omits no objects of the family.
   private func lostCondition(
     _ property: String,
     _ old: EntityDescription,
@@ -118,8 +119,8 @@ extension MigrationPlan {
     return " AND \(object) IN (\(made)) AND \(object) NOT IN (\(made) AND entity IN (\(keepers)))"
   }
 
-  /// Returns whether the store computes a property from other properties, so that its former values
-  /// are lost.
+  /// Returns whether the store computes a property from other properties, which replaces its former
+  /// values.
   private func isRecomputed(_ property: PropertyDescription) -> Bool {
     guard case .attribute(let attribute) = property else { return false }
     return attribute.derived.map { $0 != .now } ?? false
@@ -163,7 +164,7 @@ extension MigrationPlan {
     of relationship: RelationshipDescription,
     declaredBy old: EntityDescription
   ) {
-    // The links may remain at the other end.
+    // The inverse may store the same links.
     guard !isInverseKept(relationship) else { return }
     let column = SQLNames.quoted(relationship.name)
     let remaining = Self.condition(column, in: remainingRanges(of: relationship.destination))
@@ -200,8 +201,8 @@ extension MigrationPlan {
     )
   }
 
-  /// Returns whether the inverse of a relationship remains, or the model gives up the inverse by
-  /// name.
+  /// Returns whether the inverse of a relationship remains, or the model lists the inverse in
+  /// `removed`.
   private func isInverseKept(_ relationship: RelationshipDescription) -> Bool {
     guard let inverse = relationship.inverse, !relationship.isSymmetric else { return false }
     let destination = from.entity(relationship.destination)

@@ -54,10 +54,9 @@ extension MigrationPlan {
     return names.filter(rule.gives)
   }
 
-  /// Returns the relationships of an entity whose links a rule gives in a table of their own.
+  /// Returns the relationships of an entity whose links a rule gives in a separate table.
   ///
-  /// A program gives the links of each relationship once, from the end that stores the links or
-  /// their order.
+  /// For a program, the end of a relationship that stores the links or their order has the table.
   func givenLinks(of entity: EntityDescription) -> [RelationshipDescription] {
     guard let rule = mapping.rules[entity.number] else { return [] }
     return entity.relationships.filter { relationship in
@@ -275,7 +274,8 @@ extension MigrationPlan {
     return SQLFragment(number, fragment.values)
   }
 
-  /// Wraps the value of the last mapped reference in the SQL function that records failures.
+  /// Wraps the value of the most recently added mapped reference in the function that records
+  /// failures.
   private func noted(_ value: SQLFragment) -> SQLFragment {
     let sql = MappedValues.sql(
       reference: mappedReferences.count - 1,
@@ -287,8 +287,8 @@ extension MigrationPlan {
 
   /// Returns whether a relationship may reference objects that are made of an old entity.
   ///
-  /// If the entity is made of several old entities, the expression may suit only some of them, so
-  /// the method does not throw.
+  /// The method throws only if the entity is made from a single old entity. With several old
+  /// entities, the expression may suit only some of them.
   private func isReferable(
     _ old: EntityDescription,
     _ relationship: RelationshipDescription,
@@ -302,7 +302,7 @@ extension MigrationPlan {
     )
   }
 
-  /// Returns SQL for the number of the new object made of an old object; the SQL is null without a
+  /// Returns SQL for the number of the new object made from an old object; null if there is no such
   /// new object.
   func translated(_ number: String, of old: Int, within entity: Int) -> String {
     if mapping.isMoved(old) {
@@ -363,8 +363,10 @@ extension MigrationPlan {
     )
   }
 
-  /// Adds checks for ambiguous references: a relationship may reference several objects that are
-  /// made of one old object.
+  /// Adds checks for ambiguous references.
+  ///
+  /// A reference is ambiguous if several new objects are made from the old target and the
+  /// relationship may reference each of them.
   private mutating func checkAmbiguousReferences() {
     for entity in to.entities {
       for relationship in entity.relationships where relationship.owner == entity.number {

@@ -67,7 +67,8 @@ extension MigrationPlan {
     return stays ? [entries, copies] : [copies]
   }
 
-  /// Records that the value of a rule may differ from an old value of the same form.
+  /// Records that a rule may change a property's value, if the old property has the same type or
+  /// destination.
   private func noteChange(
     of property: PropertyDescription,
     _ entity: EntityDescription,
@@ -92,7 +93,8 @@ extension MigrationPlan {
         when: "\(column) IS NOT \(value)",
         former: LogTriggers.json(column, nil)
       )
-    // The log reads former values in the new form, so an old value of another form is not logged.
+    // The log reads former values as the new type, so a value of a different type or destination is
+    // not logged.
     default: break
     }
   }
@@ -133,7 +135,7 @@ extension MigrationPlan {
   /// Returns statements that log the differences between the old and the new links of a
   /// relationship.
   ///
-  /// Old links count only if their relationship connects the same two entities.
+  /// The old links are those of the old relationship between the same two entities.
   private func linkEntries(
     _ relationship: RelationshipDescription,
     of entity: EntityDescription,
@@ -157,7 +159,7 @@ extension MigrationPlan {
       + [entries(.link, new, without: old)]
   }
 
-  /// Returns the old relationships of a relationship, whether its links are inferred or given.
+  /// Returns the old relationships that correspond to a relationship, even if rules give its links.
   private func formerRelationships(
     _ relationship: RelationshipDescription,
     of entity: EntityDescription

@@ -62,8 +62,8 @@ extension MigrationPlan {
     var number = "cordial_o.\"_id\""
     private(set) var columns: [String] = []
     private(set) var values: [String] = []
-    /// The changed properties, by their old names, each with the condition of the change and the
-    /// former value for the log.
+    /// The changed properties: the old name, the condition under which the value changes, and SQL
+    /// for the former value in the log.
     private var changes: [(property: String, condition: String, former: String)] = []
 
     mutating func add(_ value: String, to column: String) {
@@ -76,7 +76,7 @@ extension MigrationPlan {
       changes.append((property, condition, former))
     }
 
-    /// SQL for the version, which a change increments.
+    /// SQL for the object's version, incremented if a property changes.
     var version: String {
       let version = "cordial_o.\(SQLNames.quoted(SQLNames.version))"
       return changes.isEmpty ? version : "\(version) + (\(condition))"
@@ -86,7 +86,7 @@ extension MigrationPlan {
       changes.map(\.condition).joined(separator: " OR ")
     }
 
-    /// SQL for the former values of the changes, in the form of the log.
+    /// SQL for the former values of the changed properties, in the log's JSON form.
     var before: String {
       let parts = changes.map { change in
         "CASE WHEN \(change.condition) THEN \(SQLNames.literal(",\"\(change.property)\":")) "
@@ -155,7 +155,7 @@ extension MigrationPlan {
     row.add("coalesce(\(value), \(literal))", to: attribute.name)
   }
 
-  /// Returns the condition that an entity with a rule takes an object of an old table.
+  /// Returns the condition that an entity with a rule is made from an object of an old table.
   private func taken(by entity: EntityDescription, _ old: EntityDescription) -> String {
     guard mapping.rules[entity.number] != nil, mapping.isMoved(old.number) else { return "" }
     return " AND \"_id\" IN (SELECT old FROM \(PreparedTables.objects(of: entity)) "
@@ -164,8 +164,8 @@ extension MigrationPlan {
 
   /// Returns SQL that converts a column, nil if the types have no conversion.
   ///
-  /// Without a conversion, the method adds a problem. If some values may not survive, it adds a
-  /// check.
+  /// If the types have no conversion, the method adds a problem. If the conversion may lose some
+  /// values, it adds a check.
   private mutating func conversion(
     of column: String,
     _ before: AttributeDescription,

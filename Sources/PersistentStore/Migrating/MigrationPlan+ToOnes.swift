@@ -91,7 +91,7 @@ extension MigrationPlan {
       }
   }
 
-  /// Adds a check of the new table for objects without a required to-one.
+  /// Adds a check, after all steps, for objects of the new table without a required to-one.
   private mutating func checkRequiredLate(
     _ relationship: RelationshipDescription,
     _ entity: EntityDescription
@@ -116,9 +116,9 @@ extension MigrationPlan {
     )
   }
 
-  /// Adds checks for links to existing objects that a relationship may no longer reference.
+  /// Adds checks for links to remaining objects that the new relationship may not reference.
   ///
-  /// Such links are not dropped silently.
+  /// Without these checks, the migration would remove such links silently.
   mutating func checkInvalidTargets(_ kept: UnchangedTables) {
     for entity in to.entities {
       for relationship in entity.relationships where relationship.owner == entity.number {

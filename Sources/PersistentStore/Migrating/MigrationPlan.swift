@@ -13,7 +13,7 @@ package struct MigrationPlan: Sendable {
   package struct Check: Sendable {
     /// The query, which returns the count of violations.
     package let sql: String
-    /// The part of the old or the new model that the check concerns, such as `Task.title`.
+    /// The part of the old or the new model that has the problem, such as `Task.title`.
     package let path: String
     /// The problem that the check reports if there are violations.
     package let message: String
@@ -52,10 +52,10 @@ package struct MigrationPlan: Sendable {
   var mappedReferences: [MappedValues.Reference] = []
   /// The checks of the new tables, which run after all steps.
   var lateChecks: [Check] = []
-  /// Whether the migration removes data that the new model cannot store, even if the model does not
-  /// list the data in `removed`.
+  /// Whether the migration may remove all data that the new model cannot store.
   ///
   /// The value is true between versions of one chain, and if a program makes the new objects.
+  /// Otherwise the migration removes only the data that the model lists in `removed`.
   let givesUpEverything: Bool
 
   var from: Model { mapping.from }
@@ -66,10 +66,10 @@ package struct MigrationPlan: Sendable {
   /// - Parameters:
   ///   - from: The model that the store has.
   ///   - to: The new model, with the store's ranges of object numbers.
-  ///   - emptied: The entities that must have no objects, because the migration gives the entities
-  ///     other ranges of object numbers.
-  ///   - givesUpEverything: Whether the migration removes data that the new model cannot store,
-  ///     even if the model does not list the data in `removed`.
+  ///   - emptied: The entities whose ranges of object numbers change. The plan checks that they
+  ///     have no objects.
+  ///   - givesUpEverything: Whether the migration may remove all data that the new model cannot
+  ///     store; if not, it removes only the data that the model lists in `removed`.
   ///   - hasProgram: Whether a program makes the new objects.
   package init(
     from: Model,
@@ -117,7 +117,8 @@ package struct MigrationPlan: Sendable {
     steps.append(
       Step(title: "Compute the derived values", statements: DerivedValues.statements(for: to))
     )
-    // Indexes of unchanged tables are dropped too, because new indexes may need their names.
+    // An unchanged table may have changed indexes. Its old indexes are dropped first, because new
+    // indexes may need their names.
     let unchangedEntities = unchangedEntities(kept)
     let dropped = from.entities.filter { !unchangedEntities.values.contains($0.number) }
       .flatMap { StoreSchema.indexNames(of: $0, from) }.map { "DROP INDEX IF EXISTS \($0)" }
@@ -144,7 +145,8 @@ package struct MigrationPlan: Sendable {
 
   // MARK: Problems and checks
 
-  /// Adds checks for objects whose numbers another entity of the new family has too.
+  /// Adds checks that an entity has no objects if another entity of its new family has the same
+  /// range of object numbers.
   private mutating func checkNumbers(_ emptied: Set<String>) {
     for name in emptied.sorted() {
       guard let old = to.entity(named: name).flatMap({ mapping.source(of: $0) }) else { continue }
@@ -186,9 +188,9 @@ package struct MigrationPlan: Sendable {
     }
   }
 
-  /// Adds a check that the store has no objects, if the new model has no entity of the old model.
+  /// Adds a check that the store has no objects, if the models have no entity in common.
   ///
-  /// Versions of one model always share an entity.
+  /// The models are then not versions of one model.
   private mutating func checkCommonEntity() {
     let removed = from.concreteEntities.filter { !isTaken($0) }
     guard removed.count == from.concreteEntities.count, !removed.isEmpty else { return }
@@ -243,11 +245,12 @@ package struct MigrationPlan: Sendable {
 
   /// The tables that are equal in both models except for their names.
   struct UnchangedTables {
-    /// The numbers that the entities of the tables have in the new model.
+    /// The new entity numbers of the unchanged entity tables.
     var entities: Set<Int> = []
     /// The names of the new link tables.
     var linkTables: Set<String> = []
-    /// Whether queries use the old names of the tables, as the checks do.
+    /// Whether queries use the old table names, because the checks run before the tables are
+    /// renamed.
     var hasOldNames = false
   }
 
@@ -283,8 +286,8 @@ package struct MigrationPlan: Sendable {
     return kept
   }
 
-  /// Returns the old entity number of each entity with unchanged tables and triggers, by its new
-  /// number.
+  /// Returns the entities whose tables, indexes and triggers are unchanged: the old entity number
+  /// by the new entity number.
   private func unchangedEntities(_ kept: UnchangedTables) -> [Int: Int] {
     var unchangedEntities: [Int: Int] = [:]
     for entity in to.entities {
@@ -300,7 +303,7 @@ package struct MigrationPlan: Sendable {
     return unchangedEntities
   }
 
-  /// Returns a key for the link table of an old relationship, which is the same for both sides.
+  /// Returns a key that identifies the link table of an old relationship and its inverse.
   private func linkTableKey(_ old: RelationshipDescription) -> String {
     guard case .linkTable(let owningEntity, let name, _) = old.storage else { return "" }
     return "\(owningEntity).\(name)"
@@ -346,7 +349,7 @@ package struct MigrationPlan: Sendable {
       && !mapping.isMoved(old.destination)
   }
 
-  /// Returns whether a concrete new entity is made of objects of an old entity.
+  /// Returns whether objects of an old entity become objects of a concrete new entity.
   func isTaken(_ old: EntityDescription) -> Bool {
     mapping.takers(of: old).contains { !$0.isAbstract }
   }
@@ -451,7 +454,7 @@ package struct MigrationPlan: Sendable {
     guard moves.contains(where: { present.contains($0.temporaryName.lowercased()) }) else {
       return upkeep + moves.map { "ALTER TABLE \($0.name) RENAME TO \($0.temporaryName)" }
     }
-    // Another table still has a required name, so all tables are renamed through temporary names.
+    // An existing table still has a required name, so all tables first get temporary names.
     let first = moves.enumerated().map { "ALTER TABLE \($1.name) RENAME TO \"cordial_move \($0)\"" }
     let second = moves.enumerated().map {
       "ALTER TABLE \"cordial_move \($0)\" RENAME TO \($1.temporaryName)"

@@ -17,7 +17,7 @@ extension Migrator {
     try check(plan.problems.isEmpty ? plan.checks : [], plan, problems, nearest, db)
   }
 
-  /// Runs checks, and fails with all problems that they and the caller have found.
+  /// Runs checks, and throws an error that lists the checks' problems and the given problems.
   static func check(
     _ checks: [MigrationPlan.Check],
     _ plan: MigrationPlan,

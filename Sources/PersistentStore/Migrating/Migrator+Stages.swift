@@ -96,8 +96,8 @@ extension Migrator {
     }
   }
 
-  /// Checks that each map is from the version before it, because any other map would have no
-  /// effect.
+  /// Checks that each map starts from the preceding version, because a map from a different version
+  /// would have no effect.
   private static func checkMaps(_ chain: [Model]) throws(StoreError) {
     for (former, model) in zip(chain, chain.dropFirst()) {
       guard let map = model.map, map.from != former.version, !former.isIdentified(by: map.from)

@@ -89,7 +89,7 @@ package struct Migrator {
     do {
       let facts = try StoreFile.read(at: container.storePath, role: .reader, requested: model)
       guard facts.model.hash != model.hash else { return }
-      // Only the errors of this call matter: they also apply to a migration by a program.
+      // The stages are not used. The call only checks the errors that also apply to a program.
       _ = try stages(of: facts.model, facts.formerHashes, over: [model])
       let stage = try Self.stage(
         from: facts.model,
@@ -113,8 +113,8 @@ package struct Migrator {
   /// - Parameters:
   ///   - stages: The stages.
   ///   - objects: The objects of a program, for its only stage.
-  ///   - commits: Whether the transaction is committed; if not, it is rolled back at its end, and
-  ///     other processes may have the store open.
+  ///   - commits: Whether the transaction is committed. If not, it is rolled back at its end, and
+  ///     other processes may have the store open meanwhile.
   ///   - progress: Called before each step.
   /// - Throws: `modelMismatch` with every problem, and the store unchanged; `storeBusy` while
   ///   another process has the store open; `SQLiteError`.
@@ -137,7 +137,7 @@ package struct Migrator {
         try db.checkpoint()
       }
     } catch is DryRunEnded {
-      // Everything succeeded and is rolled back.
+      // The dry run succeeded. Its `DryRunEnded` error has rolled the transaction back.
     } catch let error as SQLiteError where error.code == .busy {
       throw StoreError(
         .storeBusy,

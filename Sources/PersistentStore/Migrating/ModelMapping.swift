@@ -13,8 +13,7 @@ package struct ModelMapping: Sendable {
   let rules: [Int: EntityRule]
   /// The problems of the map's references to entities of the old model.
   let ruleProblems: [ModelProblem]
-  /// The families of the old model whose objects the migration may renumber or leave out one by
-  /// one.
+  /// The families of the old model from which the migration may renumber or omit single objects.
   ///
   /// The entity number of the root identifies a family.
   let movedFamilies: Set<Int>
@@ -43,7 +42,8 @@ package struct ModelMapping: Sendable {
     } else {
       (rules, ruleProblems) = EntityRule.rules(from: from, to: to) { renamed[$0] }
     }
-    // If a rule makes an entity from other entities only, the entity's own old objects do not stay.
+    // If a rule makes an entity only from other old entities, the entity's own old objects do not
+    // stay in the entity.
     for rule in rules.values where !rule.sources.contains(where: { $0 == sources[rule.entity] }) {
       sources[rule.entity] = nil
     }
@@ -58,7 +58,7 @@ package struct ModelMapping: Sendable {
     movedFamilies = moved
   }
 
-  /// Returns whether the migration may renumber an old entity's objects or leave out some of them.
+  /// Returns whether the migration may renumber or omit single objects of an old entity's family.
   func isMoved(_ old: Int) -> Bool { movedFamilies.contains(family(old)) }
 
   /// Returns the old entities whose objects become objects of an entity.
@@ -67,7 +67,7 @@ package struct ModelMapping: Sendable {
       ?? [source(of: entity)].compactMap(\.self)
   }
 
-  /// Returns the new entities that take objects of an old entity.
+  /// Returns the new entities that are made from an old entity's objects.
   func takers(of old: EntityDescription) -> [EntityDescription] {
     guard !rules.isEmpty else { return [target(of: old)].compactMap(\.self) }
     return to.entities.filter { entity in sources(of: entity).contains { $0.number == old.number } }
@@ -140,8 +140,8 @@ package struct ModelMapping: Sendable {
     return names[property.name].flatMap { old.property(named: $0) }
   }
 
-  /// The problems of two parts that exchange names, because both look like renames of an earlier
-  /// version.
+  /// The problems of two parts that exchange names, because an exchange looks like two renames from
+  /// an earlier version.
   var exchanges: [(path: String, message: String)] {
     func found(
       _ named: [(name: String, former: String?)],
@@ -200,8 +200,8 @@ package struct ModelMapping: Sendable {
       }
   }
 
-  /// The problems of entities that are renamed to the name of a removed entity, so that IDs would
-  /// repeat.
+  /// The problems of entities that are renamed to the name of a removed entity, because new objects
+  /// could then get the IDs of removed objects.
   var repeatedNames: [(path: String, message: String)] {
     let retired = Set((from.retired.map(\.description) + newlyRetired).map(\.name))
     return to.concreteEntities.filter { entity in
@@ -212,7 +212,7 @@ package struct ModelMapping: Sendable {
     }
   }
 
-  /// Returns the old name of each part that the old model has, by the new name.
+  /// Returns the old name of each part of the new model that the old model also has, by new name.
   ///
   /// A model may keep the `renamedFrom` of an earlier migration. `renamedFrom` applies only if the
   /// old model lacks the part's current name, or if another part is renamed from that name.

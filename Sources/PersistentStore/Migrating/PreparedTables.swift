@@ -4,7 +4,8 @@ import StoreLayout
 
 /// The names of the temporary tables of a migration with a map.
 enum PreparedTables {
-  /// The new objects of moved families, with the columns `family`, `old`, `entity` and `number`.
+  /// The new objects made from families whose objects may be renumbered or omitted, with the
+  /// columns `family`, `old`, `entity` and `number`.
   static let made = "temp.cordial_made"
   /// The last object number of each new entity before the migration, as `entity` and `number`.
   static let given = "temp.cordial_given"

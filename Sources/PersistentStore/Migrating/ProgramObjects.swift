@@ -32,7 +32,7 @@ struct ProgramImport {
     let name: String
   }
 
-  /// One line of the program's output, with the number of its object.
+  /// One line of the program's output: the line number and the object that the line describes.
   private struct Line {
     let number: Int
     let entity: EntityDescription
@@ -50,7 +50,7 @@ struct ProgramImport {
   private var statements: [String: PreparedStatement] = [:]
   /// The referenced objects, by the to-one, then by the object that has the to-one.
   private var toOnes: [ToOne: [Int64: Int64]] = [:]
-  /// The mistakes, each with the count of its cases and the number of its first line.
+  /// The mistakes, each with its count of occurrences and the line number of the first occurrence.
   private var mistakes: [(message: String, path: String, count: Int64, line: Int)] = []
 
   init(_ plan: MigrationPlan, _ db: SQLiteConnection) {
@@ -62,7 +62,7 @@ struct ProgramImport {
   ///
   /// - Parameters:
   ///   - objects: The program's objects.
-  ///   - given: Returns the greatest object number that an entity has used before.
+  ///   - given: Returns the greatest object number that an entity used before the migration.
   /// - Returns: The mistakes of the program; the tables are complete only if there are none.
   /// - Throws: `SQLiteError`.
   mutating func run(
@@ -251,7 +251,7 @@ struct ProgramImport {
 
   // MARK: Links
 
-  /// Records the links of an object's relationship, and the to-ones at either end.
+  /// Records the links of an object's relationship, and sets the to-ones at both ends.
   private mutating func link(
     _ relationship: RelationshipDescription,
     of entity: EntityDescription,

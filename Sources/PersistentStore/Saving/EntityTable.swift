@@ -117,7 +117,8 @@ final class EntityTable {
     return try sequence.step() ? max(sequence.integer(0), first) : first
   }
 
-  /// Returns the number after a number; throws if an external client has used up the numbers.
+  /// Returns the object number after a number; throws an error if an external client used the last
+  /// number.
   private func next(after number: Int64) throws -> Int64 {
     guard number < entity.numbers.upperBound else {
       throw StoreError(
@@ -339,7 +340,7 @@ final class EntityTable {
     try log.run()
   }
 
-  /// Logs increments of versions that were written.
+  /// Logs version increments that were written with triggers off.
   func logIncrements(_ objects: [Int64]) throws {
     let log = try statement(.logIncrements, BulkLog.increments(of: entity))
     log.bind(Self.list(objects), at: 1)

@@ -55,7 +55,7 @@ struct MatchingChanges {
     /// The matched objects, in the order of their numbers; empty unless requested.
     var keys: [ObjectKey] = []
     var problems = ProblemList()
-    /// The parts of the update that the save leaves out because they have problems.
+    /// The parts of the update that the save skips because they have problems.
     var skippedParts = SkippedParts()
     /// The IDs in the values of the request, by the objects that they name.
     var labels: [ObjectKey: String] = [:]
@@ -404,8 +404,8 @@ struct MatchingChanges {
 
   /// Reports computed values that cannot be stored.
   ///
-  /// The query finds only values that fail `sqlCheck`; the attribute may still be able to store
-  /// them.
+  /// The query finds the values that fail `sqlCheck`. The attribute may still be able to store
+  /// them, so each value is checked again.
   private mutating func checkComputed(
     _ assignments: [Assignment],
     _ matches: FetchCompiler.Matches

@@ -11,7 +11,7 @@ struct MatchingStatement {
   /// Whether the update changes so many objects that one statement logs them.
   let logsInBulk: Bool
 
-  /// Writes the update and its log.
+  /// Writes the update and its rows of the log.
   func write(_ db: SQLiteConnection, _ model: Model, _ triggers: TriggerControl) throws {
     let entity = matches.entity
     let table = SQLNames.quoted(entity.name)

@@ -38,8 +38,8 @@ package struct PlannedGraph {
 
   /// The identity of the list of objects that reference an object through a relationship.
   struct ListName: Hashable {
-    /// The number of a to-one that references `object`, or of a relationship of `object` with link
-    /// rows.
+    /// The `number` of a to-one that references `object`, or of a relationship of `object` with
+    /// link rows; a negative value names the opposite direction of the link rows.
     let relationship: Int
     let object: Int64
   }
@@ -74,7 +74,7 @@ package struct PlannedGraph {
   mutating func insert(_ insert: PlannedInsert) {
     let entity = insert.key.entity - 1
     if insertIndices[entity].indices.isEmpty { insertIndices[entity].first = insert.key.object }
-    // The number of an insert with a problem leaves a gap.
+    // An insert with a problem has an object number but is not planned, so the numbers have gaps.
     let offset = Int(insert.key.object - insertIndices[entity].first)
     while insertIndices[entity].indices.count < offset { insertIndices[entity].indices.append(-1) }
     insertIndices[entity].indices.append(inserts.count)

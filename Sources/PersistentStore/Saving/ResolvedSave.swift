@@ -43,7 +43,7 @@ package struct ResolvedUpdate {
   /// The change of the request from which the update comes.
   package enum Origin {
     case update(Int)
-    /// An insert that met an existing object.
+    /// An adopted insert, by its index in the request.
     case insert(Int)
     /// An object that an update by predicate matched.
     case match
@@ -57,7 +57,7 @@ package struct ResolvedUpdate {
   package let label: String
   /// The version that the client sent; nil for no check.
   package let known: Int64?
-  /// The position at which the client read to-manys; nil if the client sent none.
+  /// The token of the commit at which the client read to-manys; nil if the client sent none.
   package let asOf: String?
   /// The stored version.
   package let version: Int64
@@ -80,11 +80,14 @@ package struct ResolvedDelete {
   package let version: Int64
 }
 
-/// An insert that met an existing object, or an earlier insert.
+/// An adopted insert, which becomes an update of the object that it matches.
+///
+/// An insert matches a stored object, or the object of an earlier insert, that has the same
+/// identity or unique values.
 package struct Adoption {
   /// The insert's index in the request.
   package let index: Int
-  /// The object that the insert met.
+  /// The object that the insert matches.
   package let key: ObjectKey
   package let label: String
   /// The names of the values that were sent.
@@ -93,19 +96,19 @@ package struct Adoption {
   let otherIdentity: String?
 }
 
-/// The parts of a request that are left out because they have problems.
+/// The parts of a request that the save skips because they have problems.
 ///
 /// The state after the save may lack the values of these parts. Validation does not report such a
 /// gap as a further problem.
 package struct SkippedParts {
-  /// Whether a whole change is left out.
+  /// Whether the save skips a whole change.
   var isWholeChange = false
-  /// The numbers of the relationships whose values are left out, and of the inverse relationships.
+  /// The numbers of the relationships with skipped values, and of their inverse relationships.
   var relationships: Set<Int> = []
 
   package init() {}
 
-  /// Whether no part is left out.
+  /// Whether the save skips no part.
   package var isEmpty: Bool { !isWholeChange && relationships.isEmpty }
 
   mutating func add(_ relationship: RelationshipLayout) {
@@ -120,7 +123,7 @@ package struct SkippedParts {
     return sum
   }
 
-  /// Returns whether a part that is left out may have set a relationship.
+  /// Returns whether a skipped part may have set a relationship.
   func mayHaveSet(_ relationship: RelationshipLayout) -> Bool {
     isWholeChange || relationships.contains(relationship.number)
   }

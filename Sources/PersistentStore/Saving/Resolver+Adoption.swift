@@ -3,7 +3,7 @@ import JSON
 import ObjectModel
 import PersistentHistory
 
-/// The values of a unique set, as a key that all entities of the family share.
+/// The values of a unique set, as a dictionary key that all entities of the family share.
 struct UniqueValues: Hashable {
   let scope: Int
   let names: [String]
@@ -16,7 +16,7 @@ struct UniqueValues: Hashable {
   }
 }
 
-/// Inserts that meet an existing object or another insert.
+/// The matching of inserts with existing objects and with earlier inserts.
 extension Resolver {
   /// The result of comparing an insert's unique values with existing objects.
   enum InsertMatch {
@@ -27,7 +27,7 @@ extension Resolver {
     case uniqueConflicts([(set: UniqueSet, key: ObjectKey)])
   }
 
-  /// Returns the object that an insert meets, for merge policies that decide about such inserts.
+  /// Returns the object that an insert matches, for merge policies that can adopt inserts.
   mutating func match(
     _ insert: SaveRequest.Insert,
     _ id: ObjectID?,
@@ -64,7 +64,7 @@ extension Resolver {
     return try currentValue(of: identity.name, key) == own
   }
 
-  /// Whether the policy stores the values of an insert that meets an object.
+  /// Whether the policy stores the values of an insert that matches an object.
   var storesInserts: Bool {
     [.objectTrump, .overwrite].contains(request.mergePolicy)
   }
@@ -90,7 +90,7 @@ extension Resolver {
     }
   }
 
-  /// Records the unique values that an insert gives to the object that it meets.
+  /// Records the unique values that an insert gives to the object that it matches.
   mutating func noteValues(
     _ insert: SaveRequest.Insert,
     _ id: ObjectID?,
@@ -110,7 +110,7 @@ extension Resolver {
       guard values != former else { continue }
       for (name, value) in zip(set.names, values) { adopted[name] = value }
       if !former.contains(.null) {
-        // Another insert may have taken the former values since.
+        // Another insert may already have recorded the former values for its own object.
         let name = UniqueValues(set, former)
         if insertedValues[name] == nil || insertedValues[name] == .some(key) {
           insertedValues[name] = .some(nil)

@@ -4,7 +4,7 @@ import ObjectModel
 
 /// The assignment of keys to inserts.
 ///
-/// An insert meets an object that has its identity or its unique values: a stored object, or the
+/// An insert matches an object that has its identity or its unique values: a stored object, or the
 /// object of an earlier insert. The insert gets the key of that object, and otherwise a new key.
 extension Resolver {
   /// An insert whose entity is known, but whose key is not assigned yet.
@@ -14,7 +14,7 @@ extension Resolver {
     let entity: EntityLayout
     /// Whether the insert has a temporary ID or no ID.
     var isTemporary: Bool { id == nil || id?.isTemporary == true }
-    /// The object that the insert meets; nil for none.
+    /// The object that the insert matches; nil for none.
     var existing: ObjectKey?
     /// The objects that have the insert's unique values and prevent its adoption, each with the
     /// unique set.
@@ -40,7 +40,8 @@ extension Resolver {
         continue
       }
       if adopts {
-        // An insert that meets no object gets its number below, in the order of the request.
+        // An insert that matches no object gets its object number below, in the order of the
+        // request.
         if let text = insert.id { named[text] = .object(provisionalKey(of: draft)) }
         drafts.append(draft)
       } else {
@@ -134,11 +135,11 @@ extension Resolver {
   /// The maximum number of comparisons of inserts in one save.
   private static let comparisonsMax = 2_000_000
 
-  /// Finds the objects that inserts meet: stored objects, or the objects of earlier inserts.
+  /// Finds the objects that inserts match: stored objects, or the objects of earlier inserts.
   ///
-  /// An insert's unique to-ones may reference earlier or later inserts of the request. The object
-  /// that the insert meets then depends on the objects that those inserts meet. All inserts are
-  /// therefore compared again until nothing changes.
+  /// An insert's unique to-ones may reference earlier or later inserts of the request. The result
+  /// for such an insert depends on the results for the inserts that it references. All inserts are
+  /// therefore compared again until no result changes.
   private mutating func findExisting(_ drafts: inout [Draft]) throws {
     guard drafts.contains(where: { hasUniqueToOnes($0.entity) }) else {
       return try compare(&drafts, keepsConflicts: false)
@@ -148,8 +149,8 @@ extension Resolver {
       let known = drafts.map(\.existing)
       insertedValues = [:]
       adoptedValues = [:]
-      // A chain takes one pass for each of its inserts. More passes mean a cycle: the object that
-      // an insert meets depends on its references, which change with that object.
+      // A chain of references takes one pass for each of its inserts. More passes mean a cycle: the
+      // object that an insert matches depends on its references, which change with that object.
       try compare(&drafts, keepsConflicts: pass > drafts.count)
       if drafts.map(\.existing) == known || pass > 2 * drafts.count { return }
       pass += 1
@@ -169,8 +170,8 @@ extension Resolver {
   ///
   /// - Parameters:
   ///   - drafts: The inserts.
-  ///   - keepsConflicts: Whether an insert with unique conflicts keeps them and is not compared
-  ///     again.
+  ///   - keepsConflicts: Whether an insert with unique conflicts is not compared again, so that its
+  ///     conflicts stay.
   /// - Throws: `SQLiteError`.
   private mutating func compare(_ drafts: inout [Draft], keepsConflicts: Bool) throws {
     for (index, draft) in drafts.enumerated() {
@@ -183,7 +184,8 @@ extension Resolver {
         drafts[index].existing = key
         try noteValues(insert, draft.id, ofExisting: key)
       case .uniqueConflicts(let found):
-        // The insert already has a problem, so that later inserts do not meet it.
+        // The insert already has a problem, so its unique values are not recorded for later
+        // inserts.
         drafts[index].uniqueConflicts = found
       case .noObject:
         try noteValues(insert, draft.id, draft.entity, of: provisionalKey(of: draft))

@@ -16,26 +16,27 @@ package struct Resolver {
   package private(set) var problems = ProblemList()
   /// The request in keys and typed values.
   package var resolved = ResolvedSave()
-  /// The objects that the request's own IDs name, and the stored objects that were looked up.
+  /// The objects by the IDs that name them: IDs of inserts, and IDs of stored objects that the save
+  /// has looked up.
   var named: [String: Target] = [:]
   /// The object that has the values of a unique set because of an earlier insert; nil if an earlier
   /// insert replaced these values in a stored object.
   ///
   /// Only merge policies that adopt inserts need these values.
   var insertedValues: [UniqueValues: ObjectKey?] = [:]
-  /// The unique values that inserts give to the objects that they meet, by property.
+  /// The unique values that inserts give to the objects that they match, by property.
   var adoptedValues: [ObjectKey: [String: AttributeValue]] = [:]
   /// The range of the new objects' numbers, by entity number.
   var newNumbers: [Int: ClosedRange<Int64>] = [:]
   /// The IDs of inserts that the request also updates or deletes.
   private var insertedTexts: Set<String> = []
-  /// The objects that the save deletes; inserts do not meet these objects.
+  /// The objects that the save deletes; inserts do not match these objects.
   var deletedKeys: Set<ObjectKey> = []
-  /// The parts of the request that are left out because they have problems.
+  /// The parts of the request that the save skips because they have problems.
   package var skippedParts = SkippedParts()
   /// The new objects by their identity values; nil until an ID is looked up.
   var insertedIdentities: [UniqueValues: ObjectKey]?
-  /// Whether the merge policy compares inserts with existing objects and can adopt them.
+  /// Whether the merge policy can adopt an insert that matches an existing object, as an update.
   let adopts: Bool
 
   /// The result of looking up an ID.
@@ -71,7 +72,7 @@ package struct Resolver {
 
   mutating func add(_ problem: SaveProblem) { problems.add(problem) }
 
-  /// Records that a change of the request is left out.
+  /// Records that the save skips a change of the request.
   mutating func skipChange() { skippedParts.isWholeChange = true }
 
   /// Resolves the whole request.
@@ -97,7 +98,7 @@ package struct Resolver {
     let key: ObjectKey
     let id: ObjectID?
     let isAdopted: Bool
-    /// Whether the insert has another identity than the object that it meets.
+    /// Whether the identities of the insert and of the object that it matches differ.
     let hasOtherIdentity: Bool
   }
 
@@ -225,7 +226,7 @@ package struct Resolver {
       links: []
     )
     try read(insert.values, entity, &update)
-    // If the policy stores the insert's values, reading them already reports another identity.
+    // If the policy stores the insert's values, reading them already reports a different identity.
     if !storesInserts, let identity = entity.entity.identity, let own = object.id,
       let value = IdentityResolver.value(own, entity.entity),
       let sent = insert.values.last(where: { $0.name == identity.name })?.value,
@@ -308,7 +309,8 @@ package struct Resolver {
       } else if let value = value(member, property, update.label) {
         if property.name == entity.entity.identity?.name {
           guard try isIdentity(value, of: update.key, property.column) else {
-            // The insert met an object of another identity, and the policy keeps the stored object.
+            // The identities of the insert and the matched object differ, and the policy keeps the
+            // stored values.
             if case .insert = update.origin, !storesInserts { continue }
             add(.invalid(update.label, member.name, "identity", "An identity cannot be changed"))
             continue

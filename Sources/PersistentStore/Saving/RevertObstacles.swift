@@ -167,7 +167,7 @@ struct RevertObstacleSearch {
     try undoLog.laterChanges(since: groups, of: author, through: head, in: keys)
   }
 
-  /// Finds the properties of an updated object that were written later.
+  /// Finds the properties of an updated object that other saves wrote after the group.
   private mutating func findValues(_ change: HistoryChange, _ later: LaterChanges) throws {
     guard change.kind == .update else { return }
     let entity = layout.entity(change.key)
@@ -304,7 +304,7 @@ struct RevertObstacleSearch {
     try keepReferences(to: obstacles.objects, net)
   }
 
-  /// Returns the inserted objects that other objects reference because of another save since then.
+  /// Returns the inserted objects that other objects reference because of a save after the group.
   private mutating func insertsReferencedLater(
     _ outside: [(holder: ObjectKey, property: String, key: ObjectKey)],
     _ net: [HistoryChange]

@@ -15,7 +15,8 @@ package protocol SaveHistory: AnyObject {
 
   /// Returns the number of the last change in the commit in which an object reached a version.
   ///
-  /// If the log does not reach back, this is the last change of the oldest retained commit.
+  /// If the log does not reach back to that commit, this is the last change of the oldest retained
+  /// commit.
   func position(of key: ObjectKey, reaching version: Int64) throws -> Int64
 
   /// Returns the number of the last change in the commit that a token names.

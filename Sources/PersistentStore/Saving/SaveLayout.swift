@@ -144,7 +144,7 @@ package final class EntityLayout {
   let checked: [(column: Int, attribute: AttributeDescription)]
   /// The to-ones that must have a value, with their columns.
   let required: [(column: Int, name: String)]
-  /// The to-manys in which a new object must have members.
+  /// The to-manys that must have members in a new object.
   let wanted: [RelationshipLayout]
   /// The column values of a new object for which the client sends no values.
   package let defaults: [AttributeValue]
@@ -153,7 +153,7 @@ package final class EntityLayout {
   let written: [(column: Int, isCanonical: Bool)]
   /// The sets of properties whose combined values are unique, including the identity.
   package let uniqueSets: [UniqueSet]
-  /// The properties of the last object's members, in their order.
+  /// The properties that were sent for the last object, in the order in which they were sent.
   ///
   /// The next object usually has the same properties, so that few properties are looked up by name.
   private var shape: [PropertyLayout] = []
@@ -193,7 +193,8 @@ package final class EntityLayout {
     }
   }
 
-  /// Returns the property with a name that a client sent at an index of the members; nil for none.
+  /// Returns the property that a client named at an index of an object's values; nil for an unknown
+  /// name.
   func property(named name: String, at index: Int) -> PropertyLayout? {
     if index < shape.count, JSONBytes.areEqual(shape[index].name, name) { return shape[index] }
     let property: PropertyLayout

@@ -146,14 +146,14 @@ extension SaveMerger {
     let toMany: RelationshipLayout
     let owner: ObjectKey
     let sent: [ObjectKey]
-    /// The position of the log at which the client read the list.
+    /// The number of the last logged change when the client read the list.
     let position: Int64
   }
 
-  /// Returns the one-to-manys whose sent list contradicts changes of other saves since the client
-  /// read the list, by the index of the update.
+  /// Returns the one-to-manys with conflicts, by the index of the update.
   ///
-  /// The members store a one-to-many, so that the owner's version does not show its changes.
+  /// The sent list of such a one-to-many contradicts changes of other saves since the client read
+  /// the list. The members store a one-to-many, so the owner's version does not show its changes.
   func changedMembers() throws -> [Int: [ChangedProperty]] {
     let lists = try versionedLists()
     guard let oldest = lists.last?.position else { return [:] }
@@ -167,7 +167,7 @@ extension SaveMerger {
     }
     var changes: [Int: [ChangedProperty]] = [:]
     var rest = lists[...]
-    /// Compares the lists that were read at or after a position of the log.
+    /// Compares the lists whose `position` is not before a position of the log.
     func compare(_ position: Int64) throws {
       while let list = rest.first, list.position >= position {
         rest.removeFirst()
@@ -185,12 +185,12 @@ extension SaveMerger {
     return changes
   }
 
-  /// Returns the lists in the order in which they were read, newest first.
+  /// Returns the whole lists that were sent with versions, in descending order of their positions.
   private func versionedLists() throws -> [VersionedList] {
     var lists: [VersionedList] = []
     for (index, update) in save.updates.enumerated() {
       guard let known = update.known else { continue }
-      // A token that the log does not have is refused, whatever the update changes.
+      // An unknown token is refused even if the update changes no list.
       let asOf = try update.asOf.map(history.position(of:))
       for change in update.links {
         guard case .members(let sent) = change.link, !change.relationship.isLinked,

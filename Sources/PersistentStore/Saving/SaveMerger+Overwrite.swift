@@ -5,8 +5,9 @@ import PersistentHistory
 /// The policy `overwrite`: an object gets the values that the client read, with the client's
 /// changes.
 extension SaveMerger {
-  /// Sets a property that another save changed to the value that the client read, unless the client
-  /// sent a value.
+  /// Resets a property that another save changed.
+  ///
+  /// The update sets the value that the client read, unless the client sent a value.
   mutating func overwrite(_ update: inout ResolvedUpdate, _ change: ChangedProperty) throws {
     let entity = layout.entity(update.key)
     switch change.base {
@@ -17,7 +18,7 @@ extension SaveMerger {
         var target: ObjectKey?
         if case .integer(let number) = value {
           let key = toOne.target(number)
-          // A reference to an object that was deleted since then becomes null.
+          // A reference becomes null if its object was deleted after the client read it.
           target = try stored.version(of: key) == nil ? nil : key
         }
         update.links.append(RelationshipChange(relationship: toOne, link: .toOne(target)))

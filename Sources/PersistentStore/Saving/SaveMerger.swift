@@ -6,7 +6,8 @@ import PersistentHistory
 /// The second stage of a save: compares the state that updates and deletes are based on with the
 /// stored state, property by property, and applies the merge policy.
 ///
-/// Resolution decides whether an insert meets an existing object; this stage reports the outcome.
+/// `Resolver` decides whether an insert matches an existing object; this stage reports the
+/// decision.
 package struct SaveMerger {
   let layout: SaveLayout
   let stored: any StoredObjects
@@ -15,7 +16,7 @@ package struct SaveMerger {
   let decisions: [String: MergeDecision]
   /// The save that remains to be planned.
   package private(set) var save: ResolvedSave
-  /// The conflicts that the policy `error` refuses.
+  /// The conflicts that the policy `error` reports.
   package private(set) var conflicts: [SaveConflict] = []
   /// The problems of list positions that do not exist in the lists that clients read.
   package internal(set) var problems = ProblemList()
@@ -23,7 +24,7 @@ package struct SaveMerger {
   package private(set) var merged: [MergedObject] = []
   /// The index of each object's properties in `merged`.
   private var mergedIndices: [ObjectKey: Int] = [:]
-  /// The properties whose stored values are returned, in addition to changes by later stages.
+  /// The properties whose stored values the result returns because of the merge policy.
   package private(set) var reported: [ObjectKey: Set<String>] = [:]
   /// The deletes that the policy skips; the result returns all values of their objects.
   package private(set) var skippedDeletes: [ResolvedDelete] = []
@@ -80,8 +81,8 @@ package struct SaveMerger {
 
   /// Removes unique values from updates if another object has these values.
   ///
-  /// The object of such an update keeps its stored values, and another update may have these
-  /// values. The passes therefore repeat until a pass removes no property.
+  /// The object of such an update keeps its stored values. These values may equal the values of a
+  /// third object's update, so the passes repeat until a pass removes no property.
   private mutating func removeTakenUniqueValues() throws {
     while try removeTakenUniqueValuesOnce() {}
   }
@@ -178,7 +179,7 @@ package struct SaveMerger {
     // Adopted inserts are the first updates, in the same order.
     for (adoption, update) in zip(save.adoptions, save.updates) {
       let identity = layout.entity(adoption.key).entity.identity?.name
-      // An insert and the object that it meets mostly have the same identity.
+      // The identity is reported only if the insert and the object that it matches differ in it.
       let names =
         (policy == .overwrite ? propertyNames(of: update) : adoption.names)
         .filter { $0 != identity } + (adoption.otherIdentity.map { [$0] } ?? [])
@@ -273,7 +274,7 @@ package struct SaveMerger {
     let before = Set(base)
     let sent = Set(list)
     let added = list.filter { !before.contains($0) }
-    // A member that was deleted since then does not have to be removed.
+    // A member that was deleted after the client read the list does not have to be removed.
     let removed = try base.filter { try !sent.contains($0) && stored.version(of: $0) != nil }
     if toMany.description.ordered, policy == .objectTrump {
       let present = try stored.members(of: toMany, update.key).map(toMany.target)

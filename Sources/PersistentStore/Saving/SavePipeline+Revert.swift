@@ -59,13 +59,14 @@ extension SavePipeline {
         head: head,
         request
       )
-      // No change follows the newest commit, so it has no obstacles. Other groups may have
-      // obstacles: commits of other authors, or changes by the revert of a newer group.
+      // A group that is the newest commit has no obstacles, because no change follows it. Obstacles
+      // to other groups are commits of other authors, and changes by the revert of a newer group.
       let isNewest = try group == groups.first && undoLog.isNewest(group, head)
       let obstacles = isNewest ? RevertObstacles() : try search.find(net, rows)
       conflicts += search.conflicts
       if conflicts.isEmpty {
-        // An external client may have left dangling link rows to objects that it inserted later.
+        // An external client may have left dangling link rows before it inserted their objects. Its
+        // group may therefore lack link rows of these objects.
         let hasOwnLinks = isNewest && request.author != HistoryWriter.externalAuthor
         let plan = try plan(
           rows,
@@ -171,7 +172,7 @@ extension SavePipeline {
     return planner.plan
   }
 
-  /// Validates the written objects in the state that all groups together leave.
+  /// Validates the written objects in the end state of all groups.
   ///
   /// With `withUnique`, this method also validates the unique values that an index usually checks.
   private func validate(_ written: WrittenObjects, withUnique: Bool) throws {
@@ -233,7 +234,7 @@ struct RevertedObjects {
   /// Restored objects have the graph's values, except for derived values.
   var planned: PlannedGraph?
 
-  /// The names of the objects that are deleted after all groups.
+  /// The names of the objects that do not exist after all groups are reverted.
   var deletedNames: [ObjectName] { deleted.sorted { $0.key < $1.key }.map(\.value) }
 
   /// Records the names of the objects that a plan deletes, while the objects exist.

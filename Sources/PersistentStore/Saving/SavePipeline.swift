@@ -138,7 +138,8 @@ struct SavePipeline {
     return outcome
   }
 
-  /// Throws the conflicts, with the problems that do not depend on the state after the save.
+  /// Throws an error with the conflicts, and with the problems that do not depend on the state
+  /// after the save.
   static func check(
     _ conflicts: [SaveConflict],
     _ problems: ProblemList,

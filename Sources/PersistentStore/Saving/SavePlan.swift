@@ -15,7 +15,7 @@ package struct SavePlan {
   ///
   /// An object whose columns change too is incremented once.
   package var increments: [ObjectKey] = []
-  /// The to-manys whose number of members may now violate the model.
+  /// The to-manys whose count of members may now violate the model.
   package var touched: [PlannedList: RelationshipLayout] = [:]
   /// The properties of each object that changed because of values sent for other objects.
   package var followed: [ObjectKey: Set<String>] = [:]
@@ -26,7 +26,7 @@ package struct SavePlan {
 /// A relationship of one object, mostly a to-many.
 package struct PlannedList: Hashable, Comparable {
   package let owner: ObjectKey
-  /// The number of the relationship.
+  /// The `number` of the relationship in the layout.
   package let relationship: Int
 
   init(_ relationship: RelationshipLayout, of owner: ObjectKey) {

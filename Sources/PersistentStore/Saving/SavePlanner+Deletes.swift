@@ -7,14 +7,14 @@ import OrderedCollections
 ///
 /// Only `nullifyReferences` decides about a to-one whose target is deleted.
 extension SavePlanner {
-  /// The maximum number of holders that the problem of a denied delete lists.
+  /// The maximum number of referencing objects that the problem of a denied delete lists.
   private static let holdersMax = 100
 
-  /// Deletes objects and the objects that cascade from them.
+  /// Deletes objects, and the objects to which delete rules cascade.
   ///
   /// Delete rules apply to the graph after the rest of the save: first cascades, then denials, then
-  /// nullifications. If a relationship denies a delete, its references stay, so that no missing
-  /// value is reported as a mere consequence of the denial.
+  /// nullifications. If a relationship denies a delete, its references stay. Validation then
+  /// reports no missing value that would only follow from the denied delete.
   mutating func delete(_ named: [ObjectKey], alsoDeleting matched: [ObjectKey]) throws {
     guard !named.isEmpty || !matched.isEmpty else { return }
     let deletedKeys = try closure(of: named + matched, namedCount: named.count)
@@ -30,7 +30,7 @@ extension SavePlanner {
     }
   }
 
-  /// Returns objects and all objects that cascade from them, each once.
+  /// Returns objects and all objects to which their deletes cascade, each once.
   private mutating func closure(
     of keys: [ObjectKey],
     namedCount: Int

@@ -16,8 +16,9 @@ extension SavePlanner {
   /// - Parameters:
   ///   - rows: The rows of the log that the group wrote, oldest first.
   ///   - net: The net change of each object.
-  ///   - obstacles: The parts that stay unchanged.
-  ///   - isNewest: Whether no change follows the group.
+  ///   - obstacles: The parts of the group that the plan does not revert.
+  ///   - isNewest: Whether no change follows the group. Deleted objects are then restored without a
+  ///     search for later versions.
   ///   - hasOwnLinks: Whether no change follows the group, and the group logged all link rows of
   ///     the objects that it inserted.
   ///   - lastVersion: Returns the version that an object had when it was last deleted.
@@ -234,7 +235,8 @@ extension SavePlanner {
     }
   }
 
-  /// Nullifies one-to-ones of an object whose other end references another object.
+  /// Nullifies each one-to-one of an object if the object at the other end references a third
+  /// object.
   private mutating func nullifyInvalidOneToOnes(_ key: ObjectKey) throws {
     guard try plan.graph.exists(key) else { return }
     for (_, toOne) in layout.entity(key).toOnes where toOne.isOneToOne {
@@ -290,7 +292,8 @@ extension SavePlanner {
   private struct FormerOrder {
     let toMany: RelationshipLayout
     let owner: ObjectKey
-    /// The position of each member, and whether it stayed a member, by the member's number.
+    /// The position of each member, by the member's object number; `moved` is false if the position
+    /// changed because the member joined or left.
     var positions: OrderedDictionary<Int64, (position: Int64, moved: Bool)> = [:]
   }
 
@@ -303,12 +306,12 @@ extension SavePlanner {
     for member in members { positions[member] = present[member] ?? nil }
     var moves = false
     for (member, former) in list.positions {
-      // A member that left and returns is not a change of the owner's order.
+      // A member that left and now returns does not change the order of the other members.
       if former.moved, positions[member] != former.position { moves = true }
       positions[member] = former.position
     }
     if Set(positions.values).count < positions.count {
-      // Two members would have one position, so all members get new positions in their order.
+      // Two members would have the same position, so all members get new positions in their order.
       let order = positions.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
       let wanted = SortPositions.assign(order.map { present[$0] ?? nil }, gap: OrderSchema.gap)
       for (member, position) in zip(order, wanted) { positions[member] = position }

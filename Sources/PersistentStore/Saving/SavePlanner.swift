@@ -12,7 +12,7 @@ package struct SavePlanner {
   let layout: SaveLayout
   /// The plan so far.
   package var plan: SavePlan
-  /// The problems of denied deletes, and of positions that a list does not have.
+  /// The problems: denied deletes, and insertion indices outside of a list.
   package private(set) var problems = ProblemList()
   /// The ordered to-manys whose whole order is known, each with its order.
   var sequences: OrderedDictionary<PlannedList, Sequence> = [:]
@@ -59,7 +59,7 @@ package struct SavePlanner {
     for insert in save.inserts {
       plan.graph.insert(PlannedInsert(key: insert.key, label: insert.label, row: insert.row))
     }
-    // An insert that met an existing object is applied in its turn among the inserts.
+    // An adopted insert is applied in its turn among the inserts.
     var updates = save.updates[...]
     for insert in save.inserts {
       while let update = updates.first, case .insert(let index) = update.origin,
@@ -83,7 +83,7 @@ package struct SavePlanner {
 
   private mutating func apply(_ update: ResolvedUpdate) throws {
     if let index = plan.graph.insertIndex(of: update.key) {
-      // The insert met an earlier insert of the save.
+      // The insert matched an earlier insert of the save.
       for change in update.columns {
         plan.graph.set(change.column, to: change.value, ofInsert: index)
       }
@@ -120,7 +120,8 @@ package struct SavePlanner {
   ///   - toOne: The to-one.
   ///   - key: The object that has the to-one.
   ///   - target: The object that the to-one references; nil for none.
-  ///   - follows: Whether the to-one changes because of a value that was sent for another object.
+  ///   - follows: Whether a value sent for another object causes the change, so that the result
+  ///     returns the to-one.
   /// - Throws: `SQLiteError`.
   mutating func set(
     _ toOne: RelationshipLayout,
@@ -347,8 +348,9 @@ package struct SavePlanner {
 
   // MARK: Versions and positions
 
-  /// Returns whether the rows of joining members are written in the order of joining, in which the
-  /// triggers append them.
+  /// Returns whether joining members are written in the order of joining.
+  ///
+  /// The triggers append members in the order of writing, so the plan then needs no sort positions.
   private func isWrittenInOrder(_ joining: Joining) -> Bool {
     var last = -1
     for member in joining.members.inOrder {
@@ -359,8 +361,8 @@ package struct SavePlanner {
     return true
   }
 
-  /// Increments the versions of the source of changed link rows, and of the target if there is an
-  /// inverse.
+  /// Increments the version of the source object of each changed link row, and of the target object
+  /// if the relationship has an inverse.
   private mutating func incrementLinkVersions() {
     guard !plan.graph.links.isEmpty else { return }
     var counted = Set(plan.increments)

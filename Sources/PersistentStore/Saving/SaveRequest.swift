@@ -87,8 +87,10 @@ package struct SaveRequest: Sendable {
   package var source = 0
   /// Whether the save is performed and rolled back, only to return its effects.
   package var isDryRun = false
-  /// The maximum number of objects that a predicate and cascades delete, of IDs that an update by
-  /// predicate returns, and of changes that are undone or redone.
+  /// The maximum number of objects that a predicate and cascades delete.
+  ///
+  /// It also limits the IDs that an update by predicate returns, and the changes that an undo or
+  /// redo reverts.
   package var affectedMax = Int.max
   /// The maximum number of objects that an update by predicate reads one by one.
   package var changesMax = Int.max
@@ -99,7 +101,8 @@ package struct SaveRequest: Sendable {
   package var mergePolicy: MergePolicy
   /// The client's UUID of this transaction; a repeat changes nothing.
   package var transaction: String?
-  /// The interruption, until the save begins to write; nil if nothing can stop the save.
+  /// The interruption, which can stop the save until it begins to write; nil if nothing can stop
+  /// the save.
   package var interruption: Interruption?
   /// The time for which the predicate of a save, or its matches with patterns of the model, may
   /// delay other saves, in seconds.
@@ -146,7 +149,7 @@ package struct DryRun: Sendable {
   package let deletes: [ObjectName]
   /// The objects that would have been changed.
   package let updates: [ObjectName]
-  /// The changes that the log would have.
+  /// The changes that the transaction would have logged.
   package let changes: ChangeSet
 }
 

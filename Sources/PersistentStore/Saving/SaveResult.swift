@@ -7,9 +7,10 @@ import PersistentHistory
 ///
 /// The service encodes the values for each client.
 package struct SaveResult: Sendable, Equatable {
-  /// The IDs of inserts with the objects that they became, in the order of the request.
+  /// The IDs of inserts as sent, each with the name of the insert's object, in the order of the
+  /// request.
   ///
-  /// A dry run returns no object numbers, so that a new object may have no name.
+  /// A new object of a dry run has no name unless its insert has a permanent ID.
   package var ids: [InsertedID] = []
   /// The inserts, then the updates, then objects whose delete a merge policy skipped; for an undo
   /// or redo, the changed objects.
@@ -43,7 +44,7 @@ package enum ObjectName: Sendable, Equatable {
 
 /// The returned values of one object.
 package struct SavedObject: Sendable, Equatable {
-  /// The object's name; nil for a new object of a dry run, which has no number.
+  /// The object's name; nil for a new object of a dry run whose insert has no permanent ID.
   package let id: ObjectName?
   /// The object's version; nil for a deleted object.
   package let version: Int64?
@@ -168,7 +169,7 @@ struct SaveResultBuilder {
     }
     result.merged = try merged.map { object in
       guard case .object(let key) = object.id else { return object }
-      // If the save deletes an insert that other inserts met, its row is no longer stored.
+      // The save may delete an object that it inserted, so the name comes from the inserted row.
       let row = rows[key] ?? []
       let name = try row.isEmpty ? self.name(of: key) : self.name(of: key, row)
       return MergedObject(id: name, outcome: object.outcome)
@@ -217,7 +218,8 @@ struct SaveResultBuilder {
     return name(of: key, row)
   }
 
-  /// Returns the name of an insert's object; nil in a dry run if the name would be a new number.
+  /// Returns the name of an insert's object; nil for a new object of a dry run whose insert has no
+  /// permanent ID.
   private func returnedName(
     _ name: ObjectName,
     _ insert: SaveRequest.Insert,
@@ -274,8 +276,8 @@ struct SaveResultBuilder {
     sent.last { $0.name == attribute.name }.map { $0.value != WireValue.json(stored) } ?? false
   }
 
-  /// Adds to the last object the values that the client did not send: derived values, to-ones that
-  /// other objects' values set, and decisions of a merge.
+  /// Adds to the last element of `objects` the values that the client did not send: derived values,
+  /// to-ones that other objects' values set, and decisions of a merge.
   private func addComputedValues(
     _ key: ObjectKey,
     also names: Set<String> = [],

@@ -10,7 +10,7 @@ package struct SaveValidator {
   private let touched: [PlannedList: RelationshipLayout]
   /// The names of the objects in the request.
   private let labels: SaveLabels
-  /// The parts of the request that the save leaves out, which may explain missing values.
+  /// The parts of the request that the save skips, which may explain missing values.
   private let skippedParts: SkippedParts
   /// Whether values that were invalid before the save are problems too.
   private let checksAll: Bool
@@ -41,8 +41,9 @@ package struct SaveValidator {
 
   /// Checks all objects that the save changes.
   ///
-  /// - Parameter withUnique: Whether to check unique values that an index covers even if the save
-  ///   has no other problem; otherwise SQLite reports their violations.
+  /// - Parameter withUnique: Whether to always check the unique values that a database index
+  ///   covers. Otherwise they are checked only if the save has another problem, because SQLite
+  ///   refuses duplicates when rows are written.
   /// - Throws: `Interrupted`; `SQLiteError`.
   package mutating func validate(withUnique: Bool = false) throws {
     for insert in graph.inserts where !graph.deletes.contains(insert.key) {
@@ -54,7 +55,7 @@ package struct SaveValidator {
     }
     try validateCounts()
     if !withUnique, problems.isEmpty, try violations(includesIndexed: false).isEmpty { return }
-    // An insert that meets several objects is already reported.
+    // The resolver has already reported inserts that match several objects.
     let known = problems.problems.filter { $0.code == .uniquenessViolation }
     for problem in try violations(includesIndexed: true)
     where !known.contains(where: problem.isSameViolation) { problems.add(problem) }
@@ -114,7 +115,7 @@ package struct SaveValidator {
     }
   }
 
-  /// Returns whether a part that is left out may have set the to-one of a column.
+  /// Returns whether a skipped part of the request may have set the to-one of a column.
   private func mayHaveSet(_ column: Int, _ entity: EntityLayout) -> Bool {
     guard !skippedParts.isEmpty else { return false }
     return entity.toOnes.contains {

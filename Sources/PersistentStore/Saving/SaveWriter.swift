@@ -78,7 +78,7 @@ struct SaveWriter {
     }
   }
 
-  /// Forgets the versions that the last plan incremented, after its rollback.
+  /// Removes the version increments of the last plan from `incremented`, after the plan's rollback.
   mutating func forgetPlan() {
     incremented.subtract(current.incremented)
     current = PlanProgress()

@@ -80,8 +80,8 @@ final class StoreTables {
 
   // MARK: Bulk
 
-  /// Whether the triggers of inserts, link rows and increments only log, by the index of the entity
-  /// or the number of the relationship.
+  /// Whether triggers only log: for inserts and increments by the index of the entity, for link
+  /// rows by the number of the relationship.
   ///
   /// Each list is computed at its first use.
   private lazy var insertsAreAlone = layout.entities.map {

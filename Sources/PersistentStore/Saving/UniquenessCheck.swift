@@ -19,8 +19,8 @@ package struct UniquenessCheck {
 
   /// Finds the violations.
   ///
-  /// - Parameter includesIndexed: Whether to check sets that an index of one table covers; SQLite
-  ///   reports their violations when rows are written.
+  /// - Parameter includesIndexed: Whether to check also the sets that a database index covers;
+  ///   SQLite reports their violations only when rows are written.
   /// - Returns: One problem for each object that has the values of another object.
   /// - Throws: `SQLiteError`.
   package mutating func violations(includesIndexed: Bool) throws -> [SaveProblem] {

@@ -1,7 +1,7 @@
 import CordialProtocol
 import JSON
 
-/// `history/purge`: removes the oldest commits of the log.
+/// `history/purge`: removes the oldest commits of the history.
 extension PurgeCall: DescribedCall {
   package static let method = Method.request(
     name,
@@ -35,7 +35,7 @@ private let positionResult = Schema.object([
   .required(.token, .token, "the position of the follower")
 ])
 
-/// `follower/register`: retains the log for a follower until the follower acknowledges commits.
+/// `follower/register`: retains the history after the position of a follower.
 extension RegisterFollowerCall: DescribedCall {
   package static let method = Method.request(
     name,
@@ -64,7 +64,7 @@ extension AcknowledgeCall: DescribedCall {
   )
 }
 
-/// `follower/list`: lists the followers of the log.
+/// `follower/list`: lists the followers of the history.
 extension ListFollowersCall: DescribedCall {
   package static let method = Method.request(
     name,
@@ -90,7 +90,7 @@ extension RemoveFollowerCall: DescribedCall {
 }
 
 extension Schema {
-  /// A named follower of the log.
+  /// A named follower of the history.
   static let follower = Schema.object([
     .required(.name, .string, "the follower's name"),
     .required(.token, .nullable(.token), "its position; null if the log no longer reaches it"),

@@ -22,7 +22,7 @@ extension HistoryCall: DescribedCall {
     ),
   ]
 
-  /// A commit of the log.
+  /// A commit of the history.
   static let transaction = Schema.named(
     "Transaction",
     .object([

@@ -3,7 +3,7 @@ import CordialValues
 package import JSON
 package import JSONRPC
 
-/// `initialize`: the handshake, which line framing does not require.
+/// `initialize`: the handshake, which is optional with line framing.
 extension InitializeCall: DescribedCall {
   private static let cordial = Field.optional(
     .cordial,

@@ -53,7 +53,7 @@ extension UndoCall: DescribedCall {
   )
 }
 
-/// `redo`: reapplies the groups that were undone last.
+/// `redo`: reapplies the commit groups that the author undid last.
 extension RedoCall: DescribedCall {
   package static let method = RevertParams.method(
     .redo,

@@ -24,8 +24,9 @@ package struct IndexedDocument: Sendable {
   package let content: DocumentContent?
   /// Whether the object is new, so that the index has no document of it yet.
   package let isNew: Bool
-  /// The first and the last commit of the batch that may have altered the texts; between them, the
-  /// object may have had other texts.
+  /// The first and the last commit of the batch that may have altered the object's texts.
+  ///
+  /// Between these two commits, the object may have had other texts.
   package let commits: ClosedRange<Int64>
 
   package init(
@@ -45,7 +46,7 @@ extension IndexedDocument {
   /// Returns whether the index has a document of the object.
   ///
   /// - Parameter domains: The domains whose objects the index leaves out.
-  /// - Returns: Whether the object has content, and another domain or none.
+  /// - Returns: Whether the object has content and belongs to none of `domains`.
   func isIndexed(without domains: Set<String>) -> Bool {
     guard let content else { return false }
     return content.domain.map { !domains.contains($0) } ?? true
@@ -59,13 +60,15 @@ package struct IndexBatch: Sendable {
   /// The count of commits in the log after `through`.
   package let remainingCommits: Int64
   package let documents: [IndexedDocument]
-  /// The commits at which any object of an entity may have had other texts, by entity number.
+  /// The commits at which objects of an entity may have had texts that the batch lacks, by entity
+  /// number.
   package let unknown: [Int: Range<Int64>]
 
   /// Whether the commits of the batch change nothing in the index.
   var indexesNothing: Bool { documents.isEmpty && unknown.isEmpty }
 
-  /// The number of the commit whose texts the batch has: later than `through` if commits remain.
+  /// The number of the commit as of which the source read the texts; greater than the number of
+  /// `through` if commits remain.
   var read: Int64 { through.number + remainingCommits }
 
   package init(
@@ -95,7 +98,8 @@ package protocol DocumentSource: AnyObject {
 
   /// Reads all objects in one snapshot, and passes them to a closure in portions.
   ///
-  /// - Parameter body: Receives a portion, whose documents are of the snapshot's commit.
+  /// - Parameter body: Receives a portion of the objects, with their content as of the snapshot's
+  ///   commit.
   /// - Returns: The position of the snapshot.
   /// - Throws: The source's own errors, and the errors of `body`.
   func eachObject(_ body: ([IndexedDocument]) throws -> Void) throws -> StoreToken

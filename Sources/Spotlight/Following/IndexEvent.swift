@@ -22,7 +22,7 @@ package enum IndexEvent {
   case stop
   /// The index's thread has closed the file.
   case closed
-  /// The pause with this number, which waited for disk space, is over.
+  /// The wait for disk space with this number is over.
   case spaceDue(Int)
 
   // MARK: From the index's thread
@@ -31,7 +31,7 @@ package enum IndexEvent {
   case due(hasLease: Bool)
   /// The process that has the lease has written a position.
   case othersAdvanced
-  /// An attempt has found or done something.
+  /// An attempt reports a finding or a completed action.
   case found(IndexFinding)
   /// An order was carried out, or failed without ending the attempt.
   case orderEnded(Int, Result<IndexStatus, any Error>)
@@ -53,9 +53,10 @@ package enum IndexFinding {
   case parts
   /// Some parts were merged.
   case merged(IndexRemainder)
-  /// The file says whether the index is paused.
+  /// The attempt has read from the file whether the index is paused.
   case pause(Bool, StoreToken?, documents: Int64)
-  /// The documents were read again from the file; another process may have moved its position.
+  /// The attempt has read the documents again; `hasMoved` says whether another process has moved
+  /// the position of the file.
   case reloaded(StoreToken?, hasMoved: Bool)
   /// The file is damaged, or SQLite reports it as full.
   case damage(IndexState.Damage, isFull: Bool)
@@ -109,7 +110,7 @@ package enum IndexEffect {
   case awaitSpace(Int, seconds: Int)
   /// Read the log to its end, and report `ended`.
   case read
-  /// Take over the position that the process with the lease has written.
+  /// Read the position and the documents that the process with the lease has written.
   case readOthers
   /// Complete the waits; the flag says whether the index has reached their commits.
   case answer([IndexWaiter], Bool)

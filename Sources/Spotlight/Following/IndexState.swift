@@ -34,7 +34,7 @@ package struct IndexState {
   package private(set) var ending: Ending = .none
   /// The identity of the file that was opened last.
   package private(set) var opened: FileIdentity?
-  /// The damage in a file, which the next attempt removes.
+  /// The damage in a file; the next attempt removes that file.
   package private(set) var damage: Damage?
   /// The orders that the next attempt carries out before it reads the log, in this order.
   package private(set) var orders: [IndexOrder] = []
@@ -71,7 +71,7 @@ package struct IndexState {
     case reads(again: Bool)
   }
 
-  /// The stage of the service's shutdown, in this order.
+  /// The stages of the service's shutdown, in order.
   package enum Ending: Comparable {
     case none
     /// The state refuses and stops builds of a new index.
@@ -133,7 +133,7 @@ extension IndexState {
   /// Whether an attempt may merge parts of the index now.
   package var allowsMerge: Bool { mergesParts && ending < .stopped && status.state == .ready }
 
-  /// Whether the present attempt ends after its batch.
+  /// Whether the running attempt must end after its present batch.
   package var isStopped: Bool { ending == .stopped }
 
   /// The position after which the log must be kept; nil if the index needs no part of the log.
@@ -422,7 +422,7 @@ extension IndexState {
     isAdvance: Bool
   ) -> [IndexEffect] {
     space = SpaceWait(number: space.number)
-    // A search found damage meanwhile; the next attempt rebuilds the index.
+    // If a search has found damage meanwhile, the next attempt rebuilds the index first.
     guard damage == nil else { return [] }
     let state = buildsFrom == nil ? IndexStatus.State.ready : .rebuilding
     status = IndexStatus(token: token, documents: documents, state: state)

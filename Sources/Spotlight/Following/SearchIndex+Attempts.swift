@@ -26,7 +26,7 @@ extension SearchIndex {
       try read()
       try mergePartsWhileReady()
     } catch let error as SQLiteError where isOfDamage(error) {
-      // The index can be rebuilt from the store.
+      // The damaged file can be removed, because the index can be rebuilt from the store.
       let damage = IndexState.Damage(file: FileIdentity(path), text: error.message ?? "\(error)")
       found(.damage(damage, isFull: error.code == .full))
       try removeFile()
@@ -36,8 +36,8 @@ extension SearchIndex {
 
   /// Returns whether an error means that the file is damaged.
   ///
-  /// SQLite also reports a damaged file as full; a new file can then grow. If the new file is full
-  /// too, damage was not the cause.
+  /// SQLite also reports some damaged files as full. The error counts as damage until a file was
+  /// removed because of it: if the new file is full too, damage was not the cause.
   func isOfDamage(_ error: SQLiteError) -> Bool {
     if error.isDamageOfIndex { return true }
     return error.code == .full && !state.withLock { $0.wasFull }
@@ -118,7 +118,7 @@ extension SearchIndex {
     documents.replace(loaded)
     follower.position = loaded.position
     follower.followed = nil
-    // If the file has no further document, the commits up to `followed` still index nothing.
+    // If the other process has added no document, the commits up to `followed` still index nothing.
     if let followed, let position = loaded.position, position.build == known?.build,
       position.next == known?.next, position.token.generation == followed.generation,
       position.token.number < followed.number
@@ -145,7 +145,8 @@ extension SearchIndex {
         }
         try follower?.file.emptyLog()
       } catch {
-        // The next start reads the rows of the documents and SQLite's log instead.
+        // If this fails, the next start reads the documents' rows and SQLite's write-ahead log
+        // instead.
       }
       follower = nil
     }

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Reading the log, batch by batch.
 extension SearchIndex {
-  /// Applies one batch, or builds a new index if the log cannot continue the present one.
+  /// Applies one batch, or builds a new index if the present index cannot continue from the log.
   ///
   /// - Returns: Whether more batches may follow.
   func step(_ follower: inout IndexFollower) throws -> Bool {
@@ -22,7 +22,8 @@ extension SearchIndex {
       try reload(&follower)
       return true
     } catch let error as SQLiteError where error.code == .constraint {
-      // The log reports a document as new that the index already has: only a rebuild corrects this.
+      // The batch reports an object as new, but the index already has its document. Only a rebuild
+      // corrects this.
       try rebuild(&follower)
       return true
     }
@@ -39,7 +40,7 @@ extension SearchIndex {
 
   /// The count of dead documents up to which the index is never rebuilt.
   ///
-  /// Above this count, rebuilds keep the dead documents to a fifth of all documents.
+  /// Above this count, the index is rebuilt as soon as more than a fifth of all documents are dead.
   private static let deadMax: Int64 = 10_000
 
   /// Applies a batch, and answers the waiters for its commits.

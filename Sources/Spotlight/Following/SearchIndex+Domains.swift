@@ -5,8 +5,8 @@ import Synchronization
 
 /// The domains whose objects the index leaves out.
 extension SearchIndex {
-  /// Removes the documents of some domains and the past of the index, and leaves out later objects
-  /// of the domains.
+  /// Removes the documents of some domains and all past documents, and keeps later objects of the
+  /// domains out of the index.
   func deleteDomains(_ domains: [String], _ follower: inout IndexFollower) throws {
     if follower.position == nil { try rebuild(&follower) }
     do {

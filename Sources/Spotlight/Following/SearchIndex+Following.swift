@@ -6,8 +6,9 @@ import Synchronization
 
 /// Starts of attempts, positions of other processes, and merges of parts.
 extension SearchIndex {
-  /// Starts an attempt to read the log, unless the opened file already has a commit, even while a
-  /// new index is built.
+  /// Starts an attempt to read the log, unless the opened file already has a commit.
+  ///
+  /// During a build of a new index, the commit that the old index has reached counts.
   ///
   /// - Parameter commit: The number of the newest known commit.
   package func follow(to commit: Int64) {
@@ -16,14 +17,14 @@ extension SearchIndex {
     follow()
   }
 
-  /// Forgets the position in a file that was removed or replaced, so that waiters wait for the file
-  /// that replaces it.
+  /// Forgets the position if the opened file was removed or replaced, so that waiters wait for the
+  /// new file.
   func forgetRemovedFile() {
     guard let opened = state.withLock({ $0.opened }), opened != FileIdentity(path) else { return }
     handle(.lostFile(opened))
   }
 
-  /// Takes over the position that another process has written, if there is such a process.
+  /// Reads the position that another process has written, and reports it as reached.
   func readOthers() throws {
     try thread.use { follower in
       if follower?.file.isCurrent != true {
@@ -53,8 +54,7 @@ extension SearchIndex {
     }
   }
 
-  /// Merges some parts of the index after many documents, because a search looks for each word in
-  /// each part.
+  /// Merges some parts of the index, because a search looks up each word in every part.
   ///
   /// The next attempt first indexes later commits, and then continues the merge.
   func mergePartsWhileReady() throws {

@@ -55,7 +55,7 @@ extension SearchIndex {
     handle(.noRoom(error))
   }
 
-  /// Reports and returns whether the file says that the index is paused.
+  /// Reads from the file whether the index is paused, and reports the result to the state.
   @discardableResult
   func updatePause(_ follower: borrowing IndexFollower) throws -> Bool {
     let isPaused = try follower.file.queue.use { db in try IndexFile.isPaused(db) }

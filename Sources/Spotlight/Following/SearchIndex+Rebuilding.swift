@@ -40,7 +40,7 @@ extension SearchIndex {
         try build(&follower, &pace, progress, domains)
         return
       } catch is IndexMoved {
-        // While a build runs in one transaction, no other process can write to the file.
+        // The next build runs in one transaction, so that no other process can write to the file.
         pace = BuildPace(advances: false, milliseconds: buildMilliseconds, interruption)
         guard !follower.file.isCurrent else {
           try reload(&follower)
@@ -53,13 +53,15 @@ extension SearchIndex {
     throw SpotlightError.beingBuilt
   }
 
-  /// Returns whether this version wrote the words of the old index, and the log has its position.
+  /// Returns whether the old index can follow the log: this version wrote the words of the old
+  /// index, and the log has its position.
   private func canAdvance(_ follower: borrowing IndexFollower) throws -> Bool {
     guard let token = follower.token, !follower.isOutdated else { return false }
     return try follower.source.batch(after: token) != nil
   }
 
-  /// The maximum count of builds; changes by other processes can prevent each of them.
+  /// The maximum count of builds in one rebuild; changes by other processes can make each build
+  /// fail.
   private static let buildsMax = 4
 
   private func build(
@@ -115,8 +117,8 @@ extension SearchIndex {
     _ db: SQLiteConnection
   ) throws {
     var batches = 0
-    // If the old index has not advanced, the new one is at the newest commit. An old index beyond
-    // that commit has commits that the store has lost.
+    // If the old index has not advanced during the build, the new index is at the newest commit. A
+    // greater position of the old index then means that the store has lost commits.
     while pace.hasPaused, let token = follower.token, let position = build.position,
       token.number > position.token.number
     {
@@ -183,7 +185,7 @@ extension SearchIndex {
     _ db: SQLiteConnection
   ) throws {
     let (isAllowed, isWanted) = state.withLock { ($0.allowsBuilds, $0.wantsAdvance) }
-    // The next start builds the index from the beginning.
+    // After this error, the next start builds the index from the beginning.
     guard isAllowed else { throw IndexStopped() }
     try pace.interruption?.check()
     guard isWanted, pace.allowsPause() else { return }
@@ -217,11 +219,12 @@ extension SearchIndex {
     return true
   }
 
-  /// Gives back the pages of the former index, some at a time, and empties SQLite's log.
+  /// Returns the pages of the replaced index to the file system, some at a time, and empties
+  /// SQLite's write-ahead log.
   ///
-  /// Commits and orders take precedence; a later merge of parts gives back the remaining pages.
+  /// Commits and orders take precedence; a later merge of parts returns the remaining pages.
   private func giveBackPages(_ follower: borrowing IndexFollower) throws {
-    // The file or its log was removed, so the next step builds a new index.
+    // If the file or its write-ahead log was removed, the next step builds a new index.
     guard follower.file.isCurrent, !follower.file.hasLostLog else { return }
     try IndexFile.housekeeping {
       while try follower.file.queue.use({ db in try IndexFile.giveBackSomePages(db) }) {
@@ -233,13 +236,13 @@ extension SearchIndex {
     try follower.file.emptyLog()
   }
 
-  /// Opens the file again after many documents, and empties its log.
+  /// Opens the file again after many documents were indexed, and empties its write-ahead log.
   ///
   /// FTS5's table of the words of a transaction never shrinks after a large transaction, and each
   /// later commit scans all of it. If the file cannot be opened now, the present connection stays
   /// in use.
   func reopen(_ follower: inout IndexFollower) throws {
-    // The file or its log was removed, so the next step builds a new index.
+    // If the file or its write-ahead log was removed, the next step builds a new index.
     guard follower.file.isCurrent, !follower.file.hasLostLog else { return }
     do {
       follower.file = try follower.file.reopened()
@@ -252,7 +255,7 @@ extension SearchIndex {
   }
 }
 
-/// The rule for when a build lets the old index advance.
+/// The rule that decides when a build lets the old index advance.
 private struct BuildPace {
   /// Whether the old index can advance.
   var advances: Bool

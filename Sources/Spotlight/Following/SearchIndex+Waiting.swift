@@ -86,9 +86,9 @@ extension SearchIndex {
   /// Queues an order to the index, which the next attempt carries out.
   ///
   /// - Parameters:
-  ///   - kind: The action, which follows the earlier orders.
-  ///   - progress: Called on the index's thread while it builds a new index, with the number of
-  ///     objects that it has read.
+  ///   - kind: The action, which the index executes after all earlier orders.
+  ///   - progress: Called on the index's thread while it builds a new index, with the count of
+  ///     objects that the build has read.
   ///   - interruption: The flag that cancels the order before it begins, and a build at any time;
   ///     nil for none.
   ///   - completion: Called on any thread, with the status afterwards, or the error that prevented

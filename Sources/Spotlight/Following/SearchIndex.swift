@@ -5,8 +5,8 @@
 // What always holds:
 // 1. The index commits its position with its rows: after a crash, the index repeats a batch or
 //    continues, and never skips a batch.
-// 2. Each change of an object adds a new document. Searches filter out the old, dead document, so
-//    that its removal needs no former text.
+// 2. Each change of an object adds a new document. Searches filter out the dead document of the
+//    previous content, so that its removal needs no former text.
 // 3. Any text is a valid query.
 
 import CSpotlight
@@ -52,8 +52,8 @@ package final class SearchIndex: LogFollower {
   /// - Parameters:
   ///   - path: The path of `index.sqlite`.
   ///   - model: The store's model.
-  ///   - delegateVersion: A text that changes when the source decides differently which texts are
-  ///     indexed; nil if only the model decides.
+  ///   - delegateVersion: The version of the delegate's rules that select the texts to index; nil
+  ///     if only the model selects them.
   ///   - use: The use that the process makes of the index.
   ///   - leaseWaitMax: The time without an advance, in milliseconds, after which the lease holder
   ///     counts as stopped.

@@ -49,7 +49,7 @@ package enum DocumentArchive {
   ///   - bytes: The part.
   ///   - view: The view, with the documents of the earlier parts.
   ///   - numbersEnd: A number that is greater than the numbers of all documents.
-  ///   - boostCount: The number of values of each document that change scores.
+  ///   - boostCount: The count of boosts of each document.
   ///   - indexed: Whether an entity may have documents, by entity number; nil for any entity.
   /// - Returns: Whether the part is whole; otherwise some of its documents may be missing.
   package static func add(
@@ -100,7 +100,7 @@ package enum DocumentArchive {
     return UInt64(littleEndian: word)
   }
 
-  /// Returns a hash of the bytes from an offset on, which a change of any byte changes.
+  /// Returns a hash of the bytes from an offset to the end; a change of any byte changes the hash.
   private static func hash(_ bytes: Span<UInt8>, from start: Int) -> UInt64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     var at = start

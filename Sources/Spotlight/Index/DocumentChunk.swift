@@ -3,7 +3,7 @@ import CSpotlight
 /// The token counts of a document and of its display name, as the file stores them.
 struct DocumentLengths {
   let document: Int64
-  /// The count of the display name, at most 255.
+  /// The token count of the display name, at most 255.
   let title: Int64
 
   init(document: Int64, title: Int64) {

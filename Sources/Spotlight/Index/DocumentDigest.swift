@@ -42,7 +42,7 @@ package struct DocumentDigest: Sendable, Equatable {
     sum &+= Self.mixed(Self.mixed(0x7469_746C_65) ^ UInt64(bitPattern: titleLength))
   }
 
-  /// Makes the digest differ from that of every text.
+  /// Makes the digest differ from the digest of every valid document.
   mutating func spoil() { length = -1 }
 
   /// Returns the hash of a word.
@@ -91,15 +91,16 @@ extension IndexLayout {
 }
 
 extension IndexSnapshot {
-  /// The number of documents whose digests are in memory at the same time.
+  /// The maximum count of documents whose digests are in memory at the same time.
   ///
-  /// A dictionary fills at most three quarters of its slots, whose number is a power of 2.
+  /// A dictionary has a power of 2 slots, and fills at most three quarters of them.
   private static let portionMax = 3 << 18
 
   /// Reads every word of every document in portions, each of which reads the whole index.
   ///
   /// - Parameters:
-  ///   - portionMax: The number of documents in memory at the same time; nil for the default.
+  ///   - portionMax: The maximum count of documents in memory at the same time; nil for the
+  ///     default.
   ///   - check: Called from time to time; an error that it throws ends the reading.
   ///   - body: Called with the objects and digests of some documents, in the order of their
   ///     numbers.
@@ -283,7 +284,8 @@ extension IndexSnapshot {
     return try listed.step()
   }
 
-  /// Compares the documents of a word with those that a search for it finds.
+  /// Compares the documents that contain a word with the documents that a search for the word
+  /// finds.
   private func compare(
     _ documents: [Int64],
     _ first: Int64,

@@ -56,7 +56,7 @@ package final class DocumentTable: Sendable {
     /// The data of a dead document remain. Counting reads a bit for each entry of the index, and
     /// the bits fit into the processor's caches.
     private var alive: [UInt64] = []
-    /// The number of values of each document that change scores.
+    /// The count of boosts of each document.
     package let boostCount: Int
     package private(set) var aliveCount: Int64 = 0
     /// The token count of the live documents; meaningless if documents are only counted.
@@ -69,7 +69,7 @@ package final class DocumentTable: Sendable {
   /// Creates a table without documents.
   ///
   /// - Parameters:
-  ///   - boostCount: The number of values of each document that change scores.
+  ///   - boostCount: The count of boosts of each document.
   ///   - isKept: Whether the documents are kept in memory rather than only counted.
   package init(boostCount: Int, isKept: Bool = true) {
     state = Mutex(View(boostCount: boostCount, isKept: isKept))
@@ -122,7 +122,7 @@ extension DocumentTable.View {
     empty = DocumentChunk(boostCount: boostCount)
   }
 
-  /// Adds a document that the file has.
+  /// Adds a document that was read from the file.
   ///
   /// The method checks the number, because C code uses it as an index, and the memory of a table
   /// depends on the greatest number. Documents that are only counted must come in the order of
@@ -184,7 +184,7 @@ extension DocumentTable.View {
 
   /// Adds the documents of an archive, whose numbers are greater than all numbers of the view.
   ///
-  /// - Parameter archive: The archive, at its first document.
+  /// - Parameter archive: The archive, positioned at its first document.
   /// - Returns: Whether all documents were read; otherwise some may be missing.
   mutating func add(_ archive: inout spotlight_archive) -> Bool {
     let (count, tokens) = unsafe (archive.left, archive.tokens)
@@ -244,7 +244,7 @@ extension DocumentTable.View {
     alive[Int(number) / 64] &= ~(1 << UInt64(number % 64))
   }
 
-  /// Removes all documents of entities.
+  /// Removes all documents of some entities.
   mutating func remove(entities: Set<Int>) {
     for number in 0..<Int64(numbersEnd) {
       if let key = key(number), entities.contains(key.entity) { remove(number) }
@@ -264,7 +264,8 @@ extension DocumentTable.View {
     document(number).map { ObjectKey(entity: Int($0.entity), object: $0.object) }
   }
 
-  /// Returns whether a live document of an object has a number and these lengths.
+  /// Returns whether a document number belongs to a live document with this object and these
+  /// lengths.
   func has(_ number: Int64, _ key: ObjectKey, _ lengths: DocumentLengths) -> Bool {
     guard let document = document(number) else { return false }
     return ObjectKey(entity: Int(document.entity), object: document.object) == key

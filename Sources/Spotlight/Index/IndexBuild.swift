@@ -69,13 +69,14 @@ struct IndexBuild {
   ///   - db: The connection of the file.
   ///   - after: Called after each object, with the build and the count of objects so far; the
   ///     closure may interrupt the build.
-  /// - Returns: The number of objects.
+  /// - Returns: The count of objects.
   /// - Throws: `SQLiteError`; the errors of the source and of the body.
   mutating func addObjects(
     _ db: SQLiteConnection,
     after: (IndexBuild, Int) throws -> Void
   ) throws -> Int {
-    // This copy has no documents: if it shared a chunk, the next document would copy the chunk.
+    // `build` is copied while it has no documents. If it shared a chunk, adding the next document
+    // would copy that chunk.
     let build = self
     var count = 0
     let token = try source.eachObject { portion in
@@ -96,8 +97,8 @@ struct IndexBuild {
   /// Applies a batch of the log.
   ///
   /// - Parameter db: The connection of the file, in a transaction.
-  /// - Throws: `IndexMoved` if the log no longer has the commits, or hides some of them;
-  ///   `SQLiteError`; the errors of the source.
+  /// - Throws: `IndexMoved` if the log no longer has the position of the new index, or reports no
+  ///   commit after it; `SQLiteError`; the errors of the source.
   mutating func follow(_ db: SQLiteConnection) throws {
     guard var position, let batch = try source.batch(after: position.token),
       batch.through != position.token
@@ -132,7 +133,7 @@ struct IndexBuild {
 }
 
 extension IndexBuild {
-  /// Removes the build's tables, unless another build has replaced them, and gives back free pages.
+  /// Removes the build's tables, unless another build has replaced them, and shrinks the file.
   ///
   /// - Parameter db: The connection of the file, without a transaction.
   /// - Throws: `SQLiteError`.

@@ -5,9 +5,11 @@ extension IndexFile {
   /// The count of documents from which an archive is written, because reading their rows is slow.
   private static let archivedMin: Int64 = 1000
 
-  /// Writes the documents for the next start, unless the file has them or is at another position.
+  /// Archives the documents for the next start, unless the file already has this archive or is at
+  /// another position.
   ///
-  /// The method does not wait for another process; the next start then reads the rows.
+  /// If another process locks the file, the method writes nothing, and the next start reads the
+  /// rows.
   ///
   /// - Parameter view: The documents of a position; if the view only counts them, the rows of the
   ///   file are archived.

@@ -52,8 +52,8 @@ extension IndexFile {
   /// - Parameters:
   ///   - db: The connection of the file.
   ///   - layout: The columns of the index.
-  ///   - isOrdered: Whether the documents come in the order of their numbers, for which SQLite
-  ///     sorts the rows.
+  ///   - isOrdered: Whether SQLite sorts the rows, so that the documents come in the order of their
+  ///     numbers.
   ///   - body: Receives a document, whose entity is indexed by the layout.
   /// - Throws: `SQLiteError`; the errors of the body.
   static func eachDocument(

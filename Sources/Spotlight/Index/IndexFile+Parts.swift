@@ -25,7 +25,7 @@ extension IndexFile {
     return db.totalChanges - before >= 2
   }
 
-  /// Raises all parts until the greatest is on a high level.
+  /// Moves all parts to higher levels, until the greatest part is on a high level.
   ///
   /// FTS5 merges up to 16 parts of one level into one part of the next level. If a whole index were
   /// on a low level, FTS5 would soon merge it with a few hundred small parts. The commit of a
@@ -67,9 +67,9 @@ extension IndexFile {
     return remainder
   }
 
-  /// Gives back some free pages.
+  /// Returns some free pages of the file to the file system.
   ///
-  /// - Returns: Whether free pages remain that can be given back.
+  /// - Returns: Whether the file still has free pages that a further call can return.
   static func giveBackSomePages(_ db: SQLiteConnection) throws -> Bool {
     let before = try db.integer("PRAGMA freelist_count") ?? 0
     try db.execute("PRAGMA incremental_vacuum(\(mergedPages))")
@@ -86,13 +86,13 @@ extension IndexFile {
 
   private static let manyParts = 8
 
-  /// The number of pages that are merged or given back at once, for about 20 ms.
+  /// The count of pages that one step merges or returns, which takes about 20 ms.
   private static let mergedPages = 500
 
   /// The identifier of the record that lists the levels and their parts.
   private static let structureRecord = 10
-  /// The count of levels with which thousands of commits pass before the whole index is merged
-  /// again.
+  /// The minimum count of levels; with so many levels, FTS5 merges the whole index only once in
+  /// thousands of commits.
   private static let levelsMin: UInt8 = 4
 
   /// Returns the record with empty levels inserted below the existing levels.

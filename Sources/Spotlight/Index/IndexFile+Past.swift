@@ -28,14 +28,15 @@ extension IndexFile {
     return words.map { $0 != WordsVersion.text } ?? false
   }
 
-  /// Records that the index can be searched as of a commit and later ones.
+  /// Records the oldest commit as of which the index can be searched.
   static func setOldest(_ token: StoreToken, _ db: SQLiteConnection) throws {
     let statement = try PreparedStatement(db, "INSERT OR REPLACE INTO state VALUES ('oldest', ?)")
     statement.bind(token.description, at: 1)
     try statement.run()
   }
 
-  /// Records the commit up to which an earlier build has answered.
+  /// Records the commit at which the present build replaced an earlier build, which has answered up
+  /// to this commit.
   static func setAnswersAfter(_ token: StoreToken, _ db: SQLiteConnection) throws {
     try db.execute("INSERT OR REPLACE INTO state VALUES ('after', ?)", ["\(token.number)"])
   }

@@ -37,7 +37,8 @@ final class IndexFile {
   /// - Parameters:
   ///   - path: The path of the file.
   ///   - layout: The columns of the index.
-  ///   - isPrepared: Whether tables of another layout or model are an error instead.
+  ///   - isPrepared: Whether the initializer fails for tables of another layout or model, instead
+  ///     of recreating them.
   ///   - tables: The tables to write to; those of a new index are created.
   ///   - words: The collection that receives the words of documents.
   /// - Throws: `SQLiteError`; `IndexMoved` for tables of another layout or model.
@@ -61,7 +62,8 @@ final class IndexFile {
       setPosition, insertWord, insertFormer, insertUnknown
     ) =
       try tables.checking(queue) { db in
-        // Reading an index does not wait for another process that writes to the index.
+        // If the tables need no change, this call does not wait for another process that writes to
+        // the index.
         try tables.prepare(layout, isPrepared: isPrepared, db)
         let (text, document) = (tables.name("text"), tables.name("document"))
         let marks = Array(repeating: ", ?", count: layout.columns.count).joined()
@@ -131,7 +133,7 @@ final class IndexFile {
     // the log again.
     options.durability = .normal
     options.firesTriggers = false
-    // `raiseParts` writes to a table of FTS5, which a defensive connection cannot.
+    // `raiseParts` writes to a table of FTS5, which a defensive connection does not allow.
     options.isDefensive = readonly
     options.prepare = { db in
       // The pragma takes effect only in a new file.
@@ -145,7 +147,7 @@ final class IndexFile {
     }
   }
 
-  /// Returns whether SQLite refuses a file because of its header, whose format no index has.
+  /// Returns whether SQLite refuses a file because of a header that no index has.
   private static func isInHeader(_ error: SQLiteError, _ path: String) -> Bool {
     switch error.code {
     case .readOnly: unsafe access(path, W_OK) == 0
@@ -157,8 +159,8 @@ final class IndexFile {
   /// Whether the path still refers to the file that was opened.
   var isCurrent: Bool { FileIdentity(path) == opened }
 
-  /// Whether SQLite's log or its shared-memory file was removed or replaced alone, so that other
-  /// connections do not see the writes of this connection.
+  /// Whether the write-ahead log or the shared-memory file was removed or replaced without the
+  /// index file, so that other connections do not see the writes of this connection.
   var hasLostLog: Bool { isCurrent && files.changedPath != nil }
 
   // MARK: Reading
@@ -282,8 +284,8 @@ final class IndexFile {
     )
   }
 
-  /// Removes an object's document from the live documents, and keeps the data for searches of the
-  /// past.
+  /// Removes an object's document from the live documents, and keeps the document's data for
+  /// searches of the past.
   ///
   /// - Parameters:
   ///   - document: The changed object.
@@ -388,7 +390,7 @@ final class IndexFile {
   }
 
   private func writeNewWords() throws {
-    // SQLite inserts many words much faster in about the order that they have in the file.
+    // SQLite inserts many words much faster if their order is close to their order in the file.
     let words = newWords.sorted()
     newWords = []
     for word in words {
@@ -410,11 +412,11 @@ final class IndexFile {
     }
   }
 
-  /// Writes the content of SQLite's log to the file and empties the log, so that the next start
-  /// does not read it.
+  /// Copies SQLite's write-ahead log into the index file and empties it, so that the next start
+  /// does not read the write-ahead log.
   ///
-  /// The method does not wait for readers: if there are any, the log stays until the next call. The
-  /// log also stays if a file was removed or replaced.
+  /// The method does not wait for readers: if there are any, the write-ahead log stays until the
+  /// next call. It also stays if a file was removed or replaced.
   func emptyLog() throws {
     try withoutWaiting { db in
       if files.changedPath == nil { try db.checkpoint() } else { try db.keepLog(true) }

@@ -17,7 +17,7 @@ package struct IndexLayout: Sendable {
   let titleColumns: [Int32]
   /// The rules by which values change scores: `boostCount` rules for each entity number.
   let boosts: [spotlight_boost]
-  /// The greatest count of such rules of an entity.
+  /// The greatest count of boost rules that any entity has.
   let boostCount: Int
   let entityCount: Int
   /// Whether objects of an entity are indexed, by entity number.
@@ -82,8 +82,8 @@ package struct IndexLayout: Sendable {
     self.weights = weights
   }
 
-  /// Returns the derivations of all attributes if texts or scores depend on values other than the
-  /// object's own texts.
+  /// Returns a text with the derivations of all attributes; empty if texts and scores depend only
+  /// on the object's own texts.
   private static func derivations(_ model: Model, _ described: [SpotlightDescription]) -> String {
     let dependsOnOthers = described.contains {
       !$0.paths.isEmpty || $0.exclude != nil || !$0.boosts.isEmpty

@@ -5,9 +5,9 @@ import SQLite
 enum IndexSpace {
   /// Returns an error if the disk or the limit of a file's size leaves no room for a new index.
   ///
-  /// A build writes, merges and moves words: SQLite's log grows to about three times the size of
-  /// the index, and the file to twice its size. Without this check, a build would use up the disk
-  /// space that the store needs.
+  /// A build writes, merges and moves words: SQLite's write-ahead log grows to about three times
+  /// the size of the index, and the file to twice its size. Without this check, a build would use
+  /// up the disk space that the store needs.
   ///
   /// - Parameter path: The path of the index's file.
   /// - Returns: An error with the code `full`; nil if there is room, or the free space is unknown.
@@ -24,7 +24,7 @@ enum IndexSpace {
   /// - Parameter path: The path of the index's file.
   /// - Returns: An error with the code `full`; nil if there is room, or the free space is unknown.
   static func temporaryShortage(besides path: String) -> SQLiteError? {
-    // The order is SQLite's ("Temporary Files Used By SQLite", 5).
+    // SQLite tries the directories in this order ("Temporary Files Used By SQLite", 5).
     let named = ["SQLITE_TMPDIR", "TMPDIR"].compactMap { (name: String) -> String? in
       guard let value = unsafe getenv(name) else { return nil }
       return unsafe String(cString: value)

@@ -191,7 +191,7 @@ enum IndexTables {
     )
   }
 
-  /// Enables a file of a former format to give back unused pages.
+  /// Enables a file of a former format to return unused pages to the file system.
   private static func allowShrinking(_ db: SQLiteConnection) throws {
     guard try db.text("PRAGMA auto_vacuum") != "2" else { return }
     do {

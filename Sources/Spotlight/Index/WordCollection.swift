@@ -17,7 +17,7 @@ import CSpotlight
     unsafe spotlight_words_free(pointer)
   }
 
-  /// Forgets which words were taken, because the writer may not have stored them.
+  /// Forgets the words that the writer has taken, because the writer may not have stored them.
   func forget() {
     unsafe spotlight_words_forget(pointer)
   }

@@ -105,7 +105,7 @@ private struct Pinyin: Sendable {
     // Keyboards use v for ü.
     let letters = Array(word.utf8.map { $0 == UInt8(ascii: "v") ? UInt8(ascii: "u") : $0 })
     var ways: [[[String]]] = []
-    // Whether the letters from an index on are known not to consist of syllables.
+    // For each index: whether the letters from this index on cannot be divided into syllables.
     var isDead = Array(repeating: false, count: letters.count + 1)
     func divide(_ start: Int, _ before: [[String]]) {
       guard ways.count < max else { return }

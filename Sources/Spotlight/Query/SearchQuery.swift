@@ -44,7 +44,7 @@ package struct SearchQuery: Sendable, Equatable {
     /// A phrase that differs from the typed text.
     struct MeantPhrase: Sendable, Equatable {
       let tokens: [String]
-      /// The count of typing mistakes for which the phrase counts.
+      /// The count of typing mistakes as which the ranking treats the phrase.
       let mistakes: Int
       /// The typed word of which the phrase is a reading; nil for other phrases.
       var reading: String?

@@ -4,7 +4,7 @@ package struct SearchRequest: Sendable {
   /// The numbers of the entities to search, or nil for all.
   package let entities: Set<Int>?
   package let isPrefix: Bool
-  /// Whether words match that differ from the query's words by typing mistakes.
+  /// Whether the search also matches words that differ from the query's words by typing mistakes.
   package let isFuzzy: Bool
   /// Whether the query's words also match as readings, such as pinyin.
   package let hasReadings: Bool

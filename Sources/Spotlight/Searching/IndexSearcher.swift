@@ -50,8 +50,8 @@ package final class IndexSearcher {
   ///   - interruption: The flag that stops the body's statements and searches; nil for none.
   ///   - body: Receives the snapshot of the transaction.
   /// - Returns: The result of the body.
-  /// - Throws: `SpotlightError` with the code `expired` for a commit that the index does not reach
-  ///   back to; `Interrupted`; `SQLiteError`, and the errors of the body.
+  /// - Throws: `SpotlightError` with the code `expired` for a commit before the oldest commit of
+  ///   the index; `Interrupted`; `SQLiteError`, and the errors of the body.
   package func snapshot<Result>(
     asOf past: StoreToken? = nil,
     isResuming: Bool = false,

@@ -11,7 +11,7 @@ package struct TermShare: Sendable, Equatable {
   package let count: Int64
   /// The number of objects that have the term.
   package let documents: Int64
-  /// The greatest score that the term can add, and the score that it adds.
+  /// The greatest score that the term can add; `share` is the score that the term adds.
   package let bound: Double
   package let share: Double
 }
@@ -180,7 +180,7 @@ extension IndexSnapshot {
     return (.found(rank: index + 1, score: hit.score, hit.explanation), found.postings)
   }
 
-  /// Returns a verdict on the first word because of which a query misses a document.
+  /// Returns the verdict for the first word that makes the query miss a document; nil for none.
   private func wordVerdict(
     _ query: SearchQuery,
     _ number: Int64,

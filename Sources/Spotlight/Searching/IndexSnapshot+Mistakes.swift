@@ -6,8 +6,7 @@ extension IndexSnapshot {
   /// The maximum number of words with typing mistakes that are searched for one word of a query.
   private static let nearMax = 50
 
-  /// The limits of the nearest words for a missing word: how many are returned, and how many are
-  /// tried.
+  /// The maximum counts of nearest words that are returned and that are tried for a missing word.
   private static let insteadMax = (words: 3, tried: 10)
 
   /// Adds to each word of a query the words of the index that differ from it by typing mistakes.
@@ -55,8 +54,8 @@ extension IndexSnapshot {
     return isCut
   }
 
-  /// Returns the first words of a search that live documents have, so that words of dead documents
-  /// do not change a result.
+  /// Returns the first words of a mistake search that occur in live documents, so that words of
+  /// dead documents do not change a result.
   private func alive(
     _ search: MistakeSearch,
     isPrefix: Bool,

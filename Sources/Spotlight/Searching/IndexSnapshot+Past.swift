@@ -84,7 +84,7 @@ extension IndexSnapshot {
     isPast ? view.number(of: key) : try numbers(of: [key]).first
   }
 
-  /// Sets the document count of each phrase, if the counts are cached or must be taken over several
+  /// Sets the document count of each phrase if the counts are cached, or if the snapshot reads two
   /// tables.
   func count(
     _ query: SearchQuery,

@@ -136,7 +136,7 @@ extension IndexSnapshot {
   ) throws {
     defer {
       statement.reset()
-      // The search does not outlive this call.
+      // The statement must not keep a reference to the search, which does not outlive this call.
       statement.clearArguments()
     }
     statement.bind(match, at: 1)

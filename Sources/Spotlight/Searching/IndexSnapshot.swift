@@ -23,8 +23,8 @@ package struct IndexSnapshot {
   var interruption: Interruption?
   /// Whether the snapshot is of a past commit.
   private(set) var isPast = false
-  /// The number of the first document that a past snapshot adds to those of the index; nil for
-  /// none.
+  /// The number of the first document that a past snapshot adds to the documents of the index; nil
+  /// for none.
   var firstAdded: Int64?
 
   /// Turns the snapshot into a snapshot of a past commit.
@@ -173,7 +173,7 @@ package struct IndexSnapshot {
 
   /// Returns the words that no live document contains.
   ///
-  /// If there is a hit, it has each word for which the query has no alternative.
+  /// If the query has a hit, the hit contains each word for which the query has no alternative.
   private func wordsInNoDocument(
     _ query: SearchQuery,
     isEmpty: Bool

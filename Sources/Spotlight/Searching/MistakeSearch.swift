@@ -11,7 +11,7 @@ struct MistakeSearch {
   /// Whether the beginnings of words are compared.
   private let isPrefix: Bool
 
-  /// Returns how many mistakes a search for a word allows: one from four letters, two from eight.
+  /// Returns the maximum count of mistakes for a word: one from four letters, two from eight.
   static func mistakesMax(of word: String) -> Int {
     let count = word.unicodeScalars.count
     return count >= 8 ? 2 : count >= 4 ? 1 : 0
@@ -64,7 +64,7 @@ struct MistakeSearch {
       }
   }
 
-  /// Returns the sign before a tag or a name, which no mistake changes.
+  /// Returns the letter if it is the sign before a tag or a name, which no mistake changes.
   private static func sign(_ letter: UInt32?) -> UInt32? {
     letter == 0x23 || letter == 0x40 ? letter : nil
   }

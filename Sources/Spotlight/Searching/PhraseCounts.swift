@@ -48,7 +48,7 @@ extension IndexSnapshot {
   func counted(_ query: SearchQuery) -> (phrases: [String], position: IndexPosition)? {
     guard !isPast, !query.isWord, let position = view.position else { return nil }
     let phrases = query.phraseExpressions
-    // A phrase of a reading has too many characters for the cache.
+    // Phrases of readings can have too many characters for the cache.
     guard phrases.allSatisfy({ $0.utf8.count <= Self.keptBytesMax }) else { return nil }
     return (phrases, position)
   }

@@ -38,7 +38,7 @@ extension IndexSnapshot {
     guard query.isOpen, let term = query.required.last?.last, !layout.isEmpty,
       let last = Tokens.wholes(term.text).last
     else { return [] }
-    // The typed text includes the sign of a tag, which precedes the word.
+    // The sign of a tag precedes the offset of the token, and belongs to the typed text.
     let sign = last.text.hasPrefix("#") || last.text.hasPrefix("@") ? 1 : 0
     // An asterisk at the end is not part of the term.
     let asterisk = term.isPrefix ? 1 : 0

@@ -22,7 +22,7 @@ final class Vocabulary: Sendable {
   }
 
   private let state = Mutex(State())
-  /// The number of later words at which all words are forgotten.
+  /// The count of words in `later` at which all words are forgotten.
   private static let laterMax = 100_000
 
   /// Returns all words of a snapshot, and possibly later words.

@@ -94,10 +94,10 @@ package enum Verdict: Sendable, Equatable {
   case members([ObjectKey: Match], values: Set<ObjectKey>)
   /// The number of objects differs; `of` is an object that enters or leaves.
   case count(difference: Int64, of: ObjectKey)
-  /// The result's own objects have the effect `own`, and the fetch reads these changed objects at
-  /// the ends of paths.
+  /// The changes of the result's own objects have the effect `own`, and the fetch reads the changed
+  /// related objects in the dictionary at the ends of these paths.
   ///
-  /// The fetch may also include other changed objects.
+  /// The result may also include other changed objects, as included objects.
   indirect case reaching([RelatedReads.Path: Set<ObjectKey>], own: Verdict)
   /// The effect is unknown until the result is read again.
   case undecided
@@ -290,8 +290,8 @@ extension Interest {
   /// Returns the changed objects that a fetch reads at the ends of paths, and whether the fetch may
   /// include changed objects.
   ///
-  /// - Returns: The objects; nil if a change concerns the request in another way, if an effect may
-  ///   not name so many objects, or if the search must stop.
+  /// - Returns: The objects; nil if a change concerns the request in another way, if a path reaches
+  ///   more objects than the limits allow, or if the search must stop.
   private func reached(
     by set: ChangeSet,
     _ limits: VerdictLimits
@@ -320,7 +320,7 @@ extension Interest {
 
 /// The effect of changes of a fetch's own objects.
 private struct FetchEffect {
-  /// The aspects of the fetch that a change of some properties concerns.
+  /// Whether a change of some properties may alter the membership and the order of a fetch.
   private struct Concern {
     let membership: Bool
     let order: Bool
@@ -409,7 +409,8 @@ private struct FetchEffect {
   mutating func add(_ index: Int) {
     let concern = concern(index)
     guard concern.membership || !membership.ignoresValues else { return }
-    // Only these members are read, because copying a whole change costs more than comparing it.
+    // The code reads only these two properties of the change, because copying a whole change costs
+    // more than comparing it.
     let key = entries.changes[index].key
     let kind = entries.changes[index].kind
     var before: Bool?

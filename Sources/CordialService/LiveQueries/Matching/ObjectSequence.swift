@@ -2,7 +2,8 @@ import Algorithms
 
 /// A sequence of object numbers in chunks, which its copies share.
 ///
-/// An edit of a copy costs the list of chunks and one chunk, instead of the whole sequence.
+/// An edit of a copy duplicates only the list of chunks and one chunk, instead of the whole
+/// sequence.
 package struct ObjectSequence: Sendable {
   /// The maximum length of a chunk; a longer chunk is split in half.
   private static let chunkMax = 1024

@@ -1,7 +1,8 @@
 import CordialValues
 import ObjectModel
 
-/// An index of the ranges that requests select of one column, for finding the ranges of a value.
+/// An index of the ranges of one column that requests select, which finds the ranges that contain a
+/// value.
 struct RangeIndex: Sendable {
   private struct Entry: Sendable {
     let low: AttributeValue?

@@ -24,7 +24,7 @@ struct CountQuery: LiveQuery {
     _ request: ObservedRequest,
     _ inclusion: Observation.Inclusion
   ) -> Interest {
-    // Updates that report only the number do not need the objects that altered the number.
+    // Updates that report only the count do not need the objects that altered the count.
     let isNumber =
       plan.sectionColumn == nil && request.fetch?.sectionBy == nil && !request.explains
       && request.include.isEmpty

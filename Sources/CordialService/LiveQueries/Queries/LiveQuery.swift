@@ -131,8 +131,8 @@ package protocol LiveQuery: Sendable {
   /// - Throws: `limitExceeded` for a regular expression that takes too long; `SQLiteError`.
   func refresh(_ result: Result, _ change: ResultChange) throws -> RefreshedResult<Result>?
 
-  /// Returns a result that was read again, with the sequence of the earlier result if both are
-  /// equal.
+  /// Returns a result that was read again, with the sequence of the earlier result if both
+  /// sequences are equal.
   ///
   /// A comparison then recognizes at once that the sequences are equal.
   func keepingSequence(of old: Result, in new: Result) -> Result
@@ -217,7 +217,7 @@ package protocol LiveQuery: Sendable {
   /// The fetch whose terms explain an update; nil for none.
   var explainedFetch: FetchRequest? { get }
   /// The condition that an inserted or deleted object must match to explain an update; nil if the
-  /// difference names only such objects.
+  /// difference itself names the inserted and deleted objects.
   var explainedCondition: RowCondition? { get }
   /// The entities of the objects outside a window that may explain a shift of its rows; nil without
   /// a window.

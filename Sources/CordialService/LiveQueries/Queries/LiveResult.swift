@@ -20,7 +20,8 @@ extension QueryResult {
   package var extras: ResultExtras { ResultExtras() }
 }
 
-/// The parts of a result apart from its elements, for requests that want such parts.
+/// The optional parts of a result in addition to its elements: total, sections and included
+/// objects.
 package struct ResultExtras: Sendable {
   /// The number of objects without the limits of the window; nil if the request does not want a
   /// total.

@@ -44,7 +44,8 @@ struct ObjectsQuery: LiveQuery {
     var related = inclusion.related(with: [:])
     for plan in plans.values { related.merge(plan.related) { $0.union($1) } }
     let isAwaiting = named.contains { $0.key == nil }
-    // An insertion or an external client may give an object the awaited identity.
+    // An object may receive a missing identity value by an insertion, or by a change of an external
+    // client.
     for plan in plans.values where isAwaiting {
       guard let identity = plan.entity.identity else { continue }
       related[plan.entity.number, default: []].insert(identity.name)
@@ -128,8 +129,8 @@ struct ObjectsQuery: LiveQuery {
       // An update does not show that the object exists, because a link row may change alone.
       case .update, nil: break
       }
-      // An identity value may name no object now, or a different object than before. An ID of the
-      // form `p` always names the same object. An external client may change identities.
+      // The object of an identity value may differ or be missing now, because an external client
+      // may change identities. An ID of the form `p` always names the same object.
       if !new.exists || kind != nil, try snapshot.entity(of: ids[index]).identity != nil {
         new.key = try snapshot.resolve(ids[index])
         new.exists = try new.key.map { try snapshot.exists($0) } ?? false
@@ -193,7 +194,7 @@ struct ObjectsQuery: LiveQuery {
         guard differs else { continue }
         kind = .update
       }
-      // The tombstone of a deleted object has the object's former key.
+      // The log has the last values of a deleted object under the object's former key.
       let changed = kind == .delete ? before.key ?? key : key
       difference.named.append(
         ResultDifference.NamedChange(

@@ -1,4 +1,5 @@
-/// A digest of a part of a result, for a comparison with a later result without the former bytes.
+/// A digest of a part of a result, which is compared with the digest of a later result after the
+/// bytes are dropped.
 ///
 /// A digest is valid only in this process, because Swift's hash function has a random key in each
 /// process. Clients therefore cannot choose values with equal digests. On average, one of 2^64

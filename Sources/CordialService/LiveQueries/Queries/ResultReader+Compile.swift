@@ -25,7 +25,7 @@ extension ResultReader {
       case .values: return ValuesQuery(fetch: store, plan: try snapshot.valuesPlan(store))
       }
     case .history(let call):
-      // An unknown entity is an error of the request, not of the first commit.
+      // An unknown entity must fail the request now, instead of the update of the first commit.
       _ = try call.entities.map { try EntityNames.loggedNumbers($0, in: snapshot.model) }
       return HistoryQuery(call: call)
     case .search:

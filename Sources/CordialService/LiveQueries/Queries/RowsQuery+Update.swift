@@ -28,7 +28,10 @@ extension RowsQuery {
     }
   }
 
-  /// Returns the difference of two sequences, equal to that of an edit of the earlier sequence.
+  /// Returns the difference of two sequences.
+  ///
+  /// Without a window, and if the objects that may have moved are known, the difference equals that
+  /// of a `SequenceEdit`.
   private func sequence(
     _ old: Result,
     _ new: Result,
@@ -84,7 +87,7 @@ extension RowsQuery {
     }
   }
 
-  /// Adds the objects whose rows differ.
+  /// Adds the objects whose digests show that their rows differ.
   private static func addDifferingRows(
     _ old: Result,
     _ new: Result,

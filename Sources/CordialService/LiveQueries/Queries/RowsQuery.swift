@@ -53,7 +53,8 @@ struct RowsQuery: LiveQuery {
   func verdictLimits(for result: Result, _ request: ObservedRequest) -> VerdictLimits {
     VerdictLimits(
       membersMax: Self.editsMax(result),
-      // If rows do not decide the condition, changed objects may be outside the result.
+      // The limit has a minimum, because changed objects may be outside the result if rows do not
+      // decide the condition.
       valuesMax: max(Observation.valuesMin, result.window?.rows.count ?? result.objects.count)
     )
   }
@@ -67,7 +68,7 @@ struct RowsQuery: LiveQuery {
   }
 
   func isShort(_ members: [ObjectKey: Verdict.Match], for result: Result) -> Bool {
-    // SQL may take long, for example with a regular expression or a sort.
+    // The refresh must not need SQL that may take long, for example a regular expression or a sort.
     guard result.extras.sections == nil, members.values.allSatisfy({ $0.after != nil }),
       members.count <= Self.editsMax(result)
     else { return false }

@@ -26,7 +26,8 @@ final class ValuesQuery: LiveQuery {
     self.plan = plan
   }
 
-  /// The maximum number of changed members for which `observe/list` names a member.
+  /// The maximum number of objects that may enter or leave; with more, `observe/list` names no
+  /// object.
   private static let namedMax = 64
 
   var usesCollation: Bool { plan.usesCollation }
@@ -44,7 +45,8 @@ final class ValuesQuery: LiveQuery {
     )
   }
 
-  /// Returns limits that matter only for explanations, because all rows are read again in any case.
+  /// Returns limits that matter only for explanations, because all rows are read again whenever
+  /// objects enter, leave or move.
   func verdictLimits(for result: Result, _ request: ObservedRequest) -> VerdictLimits {
     VerdictLimits(membersMax: request.explains ? Observation.valuesMin : Self.namedMax)
   }
