@@ -144,9 +144,10 @@ final class SubscriptionRegistry: Sendable {
   /// - Parameters:
   ///   - subscriber: The subscription.
   ///   - observation: The observation, which is added if the request is new.
-  ///   - isAligned: Whether the next step begins at the position of the observation's result;
-  ///     otherwise a new observation is apart, at a position of its own.
-  /// - Returns: The number of the observation, whether it is new, and whether it is apart.
+  ///   - isAligned: Whether the observation's result is at the common position, at which the next
+  ///     step begins. If not, a new observation keeps a position of its own.
+  /// - Returns: The observation's number, whether the observation is new, and whether its result is
+  ///   at a position of its own.
   func add(
     _ subscriber: Subscriber,
     to observation: Observation,

@@ -45,15 +45,15 @@ package struct UpdateBuilder {
     }
   }
 
-  /// Returns the update that has the difference of two results.
+  /// Returns the update that contains the difference between two results.
   ///
   /// - Parameters:
-  ///   - query: The query of the later result.
+  ///   - query: The query of the new result.
   ///   - old: The earlier result.
-  ///   - new: The result of the snapshot.
-  ///   - sequence: The difference of the sequences; nil if unknown.
-  ///   - isLimited: Whether the client starts over if the difference has more elements than the
-  ///     result.
+  ///   - new: The new result, which was read from the snapshot.
+  ///   - sequence: The difference between the object sequences of the two results; nil if unknown.
+  ///   - isLimited: Whether the size of the difference is limited. The client then starts over when
+  ///     the difference has more elements than the new result.
   /// - Returns: The update.
   /// - Throws: `limitExceeded`; `SQLiteError`.
   func difference<Query: LiveQuery>(

@@ -111,13 +111,13 @@ package struct Migrator {
   /// Executes either all stages or none.
   ///
   /// - Parameters:
-  ///   - stages: The stages.
-  ///   - objects: The objects of a program, for its only stage.
-  ///   - commits: Whether the transaction is committed. If not, it is rolled back at its end, and
-  ///     other processes may have the store open meanwhile.
+  ///   - stages: The stages; exactly one if a program made the new objects.
+  ///   - objects: The objects that a program made; nil without a program.
+  ///   - commits: Whether to commit the transaction. A dry run rolls the transaction back at its
+  ///     end, and is allowed while other processes have the store open.
   ///   - progress: Called before each step.
-  /// - Throws: `modelMismatch` with every problem, and the store unchanged; `storeBusy` while
-  ///   another process has the store open; `SQLiteError`.
+  /// - Throws: `modelMismatch` with every problem, which leaves the store unchanged; `storeBusy` if
+  ///   another process has the store open, or writes to the store during a dry run; `SQLiteError`.
   func run(
     _ stages: [Stage],
     objects: ProgramObjects? = nil,

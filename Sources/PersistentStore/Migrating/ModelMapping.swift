@@ -103,7 +103,8 @@ package struct ModelMapping: Sendable {
   /// The retired entities after the migration, which only earlier versions of the model had.
   var retired: [RetiredEntity] {
     func number(_ old: Int) -> Int {
-      // An abstract entity without descendants has no objects to which a to-one could refer.
+      // The destination 0 is that of an abstract entity without concrete descendants: it has no
+      // objects that a to-one could reference. The numbers of retired entities do not change.
       guard old > 0, old < RetiredEntity.numberMin else { return old }
       let entity = from.entity(old)
       let number = loggedNumber(of: entity)

@@ -46,7 +46,8 @@ struct MatchingChanges {
     self.bulk = bulk
   }
 
-  /// The result of reading an update by predicate.
+  /// An update by predicate, prepared for the save: the changes of the matching objects, or one
+  /// statement.
   struct MatchedUpdate {
     var updates: [ResolvedUpdate] = []
     /// The update as one statement; nil if each object is updated separately.

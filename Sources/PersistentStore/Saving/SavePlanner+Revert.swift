@@ -306,7 +306,8 @@ extension SavePlanner {
     for member in members { positions[member] = present[member] ?? nil }
     var moves = false
     for (member, former) in list.positions {
-      // A member that left and now returns does not change the order of the other members.
+      // Only a member that stayed in the to-many and moved changes the owner's order. A member that
+      // had left the to-many, and that the revert adds again, does not.
       if former.moved, positions[member] != former.position { moves = true }
       positions[member] = former.position
     }

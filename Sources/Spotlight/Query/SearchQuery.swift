@@ -264,7 +264,10 @@ package struct SearchQuery: Sendable, Equatable {
     return query
   }
 
-  /// Returns the query without the required list of alternatives at an index.
+  /// Returns the query without one of its required lists of alternative terms.
+  ///
+  /// - Parameter index: The offset of the list in `required`.
+  /// - Returns: The query without the list.
   func without(_ index: Int) -> SearchQuery {
     var query = self
     query.required.remove(at: index)
