@@ -1,6 +1,7 @@
 import Cordial
 import CordialProtocol
 import Dispatch
+import Engine
 import Glibc
 import JSON
 import LiveTable
@@ -31,7 +32,7 @@ struct InteractiveSearch {
       throw InputError(message: "--interactive needs a terminal")
     }
     let (events, source) = AsyncStream.makeStream(of: Event.self)
-    try await store.with(whenEnded: { source.yield(.ended) }) { client in
+    try await store.with(for: .service, whenEnded: { source.yield(.ended) }) { client in
       try await client.catchUp()
       let signals = await LiveScreen.signals()
       let screen = LiveScreen()

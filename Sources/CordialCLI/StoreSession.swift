@@ -78,7 +78,7 @@ extension StoreArgument {
       defer { client.close() }
       return try await body(client)
     }
-    let engine = try engine()
+    let engine = try engine(for: .service)
     do {
       let client = try await Client(
         { connection throws(ClientError) in await engine.connect(connection) },
@@ -98,7 +98,7 @@ extension StoreArgument {
   private func engine(
     model: String? = nil,
     creating: Model? = nil,
-    for purpose: Engine.Purpose = .service
+    for purpose: Engine.Purpose
   ) throws -> Engine {
     try Engine(
       container: StoreContainer(path: Paths.absolute(store)),

@@ -122,8 +122,12 @@ package final class Engine: Sendable {
     }
     if let mismatch = store.mismatch { log.error("\(mismatch.message)") }
     if let reason = store.readOnlyReason { log.warning("\(reason)") }
-    indexFolder =
-      store.isReadOnly ? try StoreContainer.inMemory() : nil
+    do throws(StoreError) {
+      indexFolder = store.isReadOnly ? try StoreContainer.inMemory() : nil
+    } catch {
+      store.close()
+      throw error
+    }
     let path = (indexFolder ?? container).indexPath(indexDelegate?.name)
     let rules = IndexRules(delegate: indexDelegate)
     let index = SearchIndex(

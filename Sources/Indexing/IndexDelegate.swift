@@ -40,7 +40,7 @@ package struct IndexDelegate: Sendable {
 
 /// The reason why an object of an indexed entity is not indexed.
 package enum IndexExclusion: String, Sendable {
-  /// The object matches the predicate of the model.
+  /// The object matches the `exclude` predicate that the model has for its entity.
   case exclude
   /// The program's delegate excludes the object.
   case delegate

@@ -179,7 +179,8 @@ package final class Model: Sendable {
 
   /// Returns whether an entity number from the log identifies a retired entity.
   package func isRetired(_ number: Int) -> Bool {
-    // The difference of a damaged number could overflow.
+    // The lower bound is checked first: the subtraction could overflow for the very small number of
+    // a damaged log.
     number >= RetiredEntity.numberMin && number - RetiredEntity.numberMin < retired.count
   }
 }

@@ -73,7 +73,8 @@ package final class OpenedFiles: Sendable {
   /// The value stays true if the shared file was removed and no connection was opened since.
   package var sharesLog: Bool {
     guard !lostSharing.load(ordering: .relaxed) else { return false }
-    // The greatest size is read before the size of the file, because the file may grow in between.
+    // The recorded maximum is read before the file's size. In the opposite order, another thread
+    // could record a growth in between, and the file would seem to be shorter than before.
     let most = sharedBytes.load(ordering: .acquiring)
     guard let shared, let file = FileIdentity.entry(at: sharedPath) else { return true }
     guard file.identity == shared, !holdsShared || file.bytes >= most else {

@@ -73,11 +73,11 @@ package final class TransportLoop: Sendable {
     try await group.shutdownGracefully()
   }
 
-  /// Ends the thread of a loop that no channel has used, and waits for its end.
+  /// Ends the thread of a loop that no channel has used, and does not wait for its end.
   package func shutdownUnused() {
     hasEnded.withLock { $0 = true }
     // The only error is that the loop has ended already.
-    _ = Result { try group.syncShutdownGracefully() }
+    group.shutdownGracefully { _ in }
   }
 
   /// Passes work to the event loop, unless the loop has ended and can no longer accept work.

@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(arguments: [Engine.Purpose.command, .reading, .writing])
-  func `notices the commits of others, which its requests wait for`(
+  func `answers at a commit of another process`(
     purpose: Engine.Purpose
   ) async throws {
     let engine = try engine(for: purpose)
@@ -79,9 +79,23 @@ import Testing
     let params: JSONValue = ["entity": "Task", "at": try #require(token)]
     let answer = try await client.call("fetch", params)
     #expect(answer["objects"]?.array?.count == 1)
-    // The position of its followers is also that of the commit.
     let search: JSONValue = ["query": "rye", "at": try #require(token)]
     #expect(try await client.call("search", search)["total"]?.integer == 1)
+    try await engine.close()
+  }
+
+  @Test(arguments: [true, false])
+  func `looks for commits of others`(isPrompt: Bool) async throws {
+    let engine = try engine(for: .command)
+    let looks = AsyncStream.makeStream(of: Void.self)
+    let watcher = CommitWatcher(path: engine.store.container.storePath, isPrompt: isPrompt) {
+      looks.continuation.yield()
+    }
+    _ = try await calling(for: .command, [("save", #"{"insert":[{"entity":"Task"}]}"#)])
+    var iterator = looks.stream.makeAsyncIterator()
+    #expect(await iterator.next() != nil)
+    watcher.stop()
+    looks.continuation.finish()
     try await engine.close()
   }
 }

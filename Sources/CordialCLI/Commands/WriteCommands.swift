@@ -35,6 +35,7 @@ struct Init: AsyncParsableCommand {
       container: container,
       model: try ModelFile.read(model, configuration: part),
       mode: .readWrite,
+      purpose: .command,
       version: CordialProgram.version,
       log: Logging.quiet
     )

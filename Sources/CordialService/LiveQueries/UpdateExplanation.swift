@@ -253,13 +253,23 @@ struct UpdateExplanation {
     _ terms: [FetchTerm],
     _ difference: ResultDifference
   ) throws -> [JSONValue] {
-    let isWhole = change.kind != .update || read.contains(ChangeSet.everyProperty)
-    let property = read.intersection(change.properties).min()
-    guard isWhole || property != nil else { return [] }
-    let path = property.map(self.path) ?? "SELF"
-    let deciding = terms.first { term in
-      term.related[change.key.entity].map { isWhole || property.map($0.contains) == true } == true
+    let entity = change.key.entity
+    /// Returns a changed property that a part of the fetch reads.
+    func changed(_ properties: Set<String>?) -> String? {
+      properties?.intersection(change.properties).min()
     }
+    let isWhole = change.kind != .update || read.contains(ChangeSet.everyProperty)
+    guard isWhole || changed(read) != nil else { return [] }
+    let deciding = terms.first { term in
+      term.related[entity].map { isWhole || changed($0) != nil } == true
+    }
+    let order = observation.query.orderReads(of: entity)
+    let sorts = order.map { properties in
+      change.kind != .update || properties.contains(ChangeSet.everyProperty)
+        || changed(properties) != nil
+    }
+    let property = changed(deciding?.related[entity]) ?? changed(order) ?? changed(read)
+    let path = property.map(self.path) ?? "SELF"
     // Only an object that enters or leaves shows that the value of the term has changed.
     let enters = difference.sequence.insertions.contains { $0.movedFrom == nil }
     let leaves = difference.sequence.removals.contains { $0.movedTo == nil }
@@ -272,7 +282,7 @@ struct UpdateExplanation {
         change.key,
         [
           JSONMember(.path, .string(path)),
-          JSONMember(.reads, .string(part(of: change, property, deciding))),
+          JSONMember(.reads, .string(part(of: change, deciding, sorts: sorts == true))),
         ]
       )
     ]
@@ -294,16 +304,10 @@ struct UpdateExplanation {
     return property
   }
 
-  /// Returns the part of the fetch that reads a property of a related object, or reads whether that
-  /// object exists if the property is nil.
-  private func part(
-    of change: ObjectChange,
-    _ property: String?,
-    _ deciding: FetchTerm?
-  ) -> String {
+  /// Returns the part of the fetch that a change of a related object concerns.
+  private func part(of change: ObjectChange, _ deciding: FetchTerm?, sorts: Bool) -> String {
     if observation.inclusion.entities.contains(change.key.entity) { return "include" }
     if deciding != nil { return "predicate" }
-    let sorts = observation.query.sortsByRelated(property, of: change.key.entity)
     return sorts ? "sort" : "select"
   }
 

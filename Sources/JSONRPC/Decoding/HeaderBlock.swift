@@ -1,4 +1,7 @@
-/// A lenient parser of the header block of LSP's base protocol, which checks every value.
+/// A parser of the header block of LSP's base protocol.
+///
+/// The parser accepts lines without a carriage return, and ignores unknown fields. It rejects an
+/// invalid `Content-Length`, and a charset other than UTF-8.
 struct HeaderBlock {
   enum Outcome: Equatable {
     case incomplete

@@ -38,8 +38,11 @@ package struct PlannedGraph {
 
   /// The identity of the list of objects that reference an object through a relationship.
   struct ListName: Hashable {
-    /// The `number` of a to-one that references `object`, or of a relationship of `object` with
-    /// link rows; a negative value names the opposite direction of the link rows.
+    /// The number of the relationship, which is negative for the opposite direction of link rows.
+    ///
+    /// - A to-one: the list has the objects that reference `object` through the to-one.
+    /// - A relationship that link rows store: the list has the members of `object`.
+    /// - The opposite direction: the list has the objects of which `object` is a member.
     let relationship: Int
     let object: Int64
   }

@@ -362,11 +362,12 @@ package struct Resolver {
     }
   }
 
-  /// Returns the stored object that an update or delete names; nil for an invalid name.
+  /// Returns the object to which the ID of an update or delete refers; nil if the ID is invalid, or
+  /// if the object does not exist.
   ///
   /// - Parameters:
   ///   - text: The ID.
-  ///   - allowsNew: Whether the ID may name a new object of the save.
+  ///   - allowsNew: Whether the ID may refer to an object that the same save inserts.
   /// - Returns: The object with its stored version.
   /// - Throws: `SQLiteError`.
   private mutating func existingObject(

@@ -222,13 +222,11 @@ package protocol LiveQuery: Sendable {
   /// The entities of the objects outside a window that may explain a shift of its rows; nil without
   /// a window.
   var windowEntities: [Int]? { get }
-  /// Returns whether the order reads a property of related objects.
+  /// Returns the properties of related objects that the order reads.
   ///
-  /// - Parameters:
-  ///   - property: The name of the property; nil for the existence of an object.
-  ///   - entity: The entity number of the related objects.
-  /// - Returns: Whether the order reads the property.
-  func sortsByRelated(_ property: String?, of entity: Int) -> Bool
+  /// - Parameter entity: The entity number of the related objects.
+  /// - Returns: The names; nil if the order reads no object of the entity.
+  func orderReads(of entity: Int) -> Set<String>?
 
   /// Returns whether the difference concerns a changed object of the result.
   func isExplained(
@@ -321,7 +319,7 @@ extension LiveQuery {
   package var explainedFetch: FetchRequest? { nil }
   package var explainedCondition: RowCondition? { nil }
   package var windowEntities: [Int]? { nil }
-  package func sortsByRelated(_ property: String?, of entity: Int) -> Bool { false }
+  package func orderReads(of entity: Int) -> Set<String>? { nil }
 
   package func isExplained(
     by change: ObjectChange,

@@ -382,10 +382,7 @@ struct RowsQuery: LiveQuery {
   var explainedCondition: RowCondition? { plan.isWindow ? plan.condition : nil }
   var windowEntities: [Int]? { plan.isWindow ? plan.resultEntities : nil }
 
-  func sortsByRelated(_ property: String?, of entity: Int) -> Bool {
-    guard let read = plan.orderRelated[entity] else { return false }
-    return property.map { read.contains($0) || read.contains(ChangeSet.everyProperty) } ?? true
-  }
+  func orderReads(of entity: Int) -> Set<String>? { plan.orderRelated[entity] }
 
   func isExplained(
     by change: ObjectChange,
