@@ -60,7 +60,7 @@ int sqlite_check_index_of_log(struct sqlite3 *connection);
 /// Checks that no other program has changed the write-ahead log. A transaction that writes must be
 /// open. The log must be as long as its index says, and must have the header and the last frame
 /// that the index describes. The index must have this frame and the pages after the end of the
-/// database's file, of which the first and some others are checked. Includes
+/// database's file; the first of these pages and some of the later ones are checked. Includes
 /// `sqlite_check_index_of_log`.
 /// Returns 0, also without a log; SQLITE_CORRUPT if another program has changed the log; the code
 /// of a read error.

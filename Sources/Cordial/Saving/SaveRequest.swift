@@ -74,8 +74,8 @@ public struct SaveRequest: Sendable {
   /// - Parameters:
   ///   - value: The value that the store returned.
   ///   - changed: The value to save, with the same ID.
-  ///   - version: The version with which the store returned the value; nil saves the differing
-  ///     properties without a check for conflicts.
+  ///   - version: The object's version that the store returned together with the value; nil saves
+  ///     the differing properties without a check for conflicts.
   /// - Throws: `ClientError`: `invalidIdentifier` for values of two objects, `mockIdentifier` for
   ///   the ID of a mock, `valueMismatch` if a computed property differs.
   public mutating func update<Value: ObjectValue>(

@@ -6,7 +6,7 @@ import JSON
 public struct SearchHit: Sendable, Equatable {
   /// The ID of the object.
   public let id: WrappedID
-  /// The display name of the object; nil if the object has none.
+  /// The display name of the object; nil for an object without a display name.
   public let title: String?
   /// The score, which is above zero; hits with greater scores come first.
   public let score: Double

@@ -160,7 +160,7 @@ final class ClientCore: Sendable {
 
   /// Checks the service's version and fetches its model, in two calls.
   ///
-  /// - Returns: The model; nil if the service has none, for example during a migration.
+  /// - Returns: The model; nil for a service that has no model yet, as during a migration.
   /// - Throws: `ClientError`; `protocolMismatch` for a service of a different version.
   private static func handshake(
     _ connection: ClientConnection
@@ -236,7 +236,9 @@ final class ClientCore: Sendable {
 
   // MARK: Subscriptions
 
-  /// Returns a new identifier for a subscription, with which the caller later calls `observe`.
+  /// Returns a new identifier for a subscription.
+  ///
+  /// The caller later passes it to `observe`.
   func reserveSubscription() -> Int { state.withLock { $0.subscriptions.reserve() } }
 
   /// Observes a request in this connection and every later connection.

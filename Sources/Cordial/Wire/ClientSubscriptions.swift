@@ -24,7 +24,7 @@ package struct ClientSubscriptions {
     package let call: ObserveCall
   }
 
-  /// A handler, and the event with which the client calls it.
+  /// A handler, and the event that the client passes to the handler.
   package struct Delivery: Sendable {
     package let handler: Handler
     package let event: SubscriptionEvent
@@ -57,7 +57,9 @@ package struct ClientSubscriptions {
 
   package init() {}
 
-  /// Returns a new identifier for a subscription, with which the caller later calls `add`.
+  /// Returns a new identifier for a subscription.
+  ///
+  /// The caller later passes it to `add`.
   package mutating func reserve() -> Int {
     defer { nextNumber += 1 }
     return nextNumber

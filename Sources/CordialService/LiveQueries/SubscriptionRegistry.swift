@@ -325,8 +325,9 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Returns the data with which a step begins, read at once because registrations continue
-  /// meanwhile.
+  /// Returns the data that a step needs at its beginning.
+  ///
+  /// All data is read under one lock, because registrations continue meanwhile.
   ///
   /// - Returns: A copy of the requests; the observations that the step brings from their own
   ///   positions to the common position, ordered by number; and the numbers of all observations
@@ -375,8 +376,8 @@ final class SubscriptionRegistry: Sendable {
   ///   - number: The number of the observation.
   ///   - session: The number of the connection.
   ///   - moment: The moment that `beginReading` returned.
-  /// - Returns: The observation, with the subscriptions of the connection only; nil if the
-  ///   connection has none.
+  /// - Returns: The observation, with the subscriptions of the connection only; nil for a connection
+  ///   without a subscription to the observation.
   func former(_ number: Int, of session: Int, at moment: Moment) -> Affected? {
     state.withLock { state in
       guard let entry = state.entries[number],
@@ -403,7 +404,7 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Counts a step for the observations with which its changes were compared.
+  /// Counts a step for the observations that the step has compared with its changes.
   func countComparison(with numbers: some Sequence<Int>) {
     state.withLock { state in
       for number in numbers { state.entries[number]?.costs.commits += 1 }
