@@ -376,8 +376,8 @@ final class SubscriptionRegistry: Sendable {
   ///   - number: The number of the observation.
   ///   - session: The number of the connection.
   ///   - moment: The moment that `beginReading` returned.
-  /// - Returns: The observation, with the subscriptions of the connection only; nil for a connection
-  ///   without a subscription to the observation.
+  /// - Returns: The observation, with the subscriptions of the connection only; nil for a
+  ///   connection without a subscription to the observation.
   func former(_ number: Int, of session: Int, at moment: Moment) -> Affected? {
     state.withLock { state in
       guard let entry = state.entries[number],
