@@ -21,8 +21,9 @@ int sqlite_distrust_schema(struct sqlite3 *connection, int fires_triggers, int i
   if (code == SQLITE_OK) {
     code = sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, is_defensive, (int *)0);
   }
-  // SQLite 3.38 to 3.40 take their own JSON functions for unsafe ones. The triggers of the log
-  // could not call json_quote, and a file with an index on json_extract could not be opened.
+  // SQLite 3.38 to 3.40 treat their own JSON functions as unsafe. With an untrusted schema, the
+  // triggers of the log could not call json_quote, and a file with an index on json_extract could
+  // not be opened.
   if (code == SQLITE_OK && sqlite3_libversion_number() >= 3041000) {
     code = sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)0);
   }

@@ -76,7 +76,8 @@ struct maps_line {
   char name_end[14];
 };
 
-/// The ends of the name of a file by which SQLite shares a log, and of a removed file of this kind.
+/// The end of the name of a file by which SQLite shares a log, and the end that `/proc/self/maps`
+/// shows if this file was removed.
 static const char shared_name[4] = "-shm", removed_name[14] = "-shm (deleted)";
 
 static void add_to_line(struct maps_line *line, char byte) {
@@ -166,8 +167,8 @@ int sqlite_has_lost_pages(void) {
 
 // MARK: The log
 
-/// Sets `part` to the part of the index with a number from 0; null if the connection shares no such
-/// part.
+/// Sets `part` to the part of the index with a number; parts are numbered from 0. Sets `part` to
+/// null if the connection does not share this part.
 static int get_part(sqlite3_file *database, int number, volatile void **part) {
   const sqlite3_io_methods *methods = database->pMethods;
   *part = 0;
@@ -242,10 +243,10 @@ static int has_page_in_log(sqlite3_file *database, uint32_t page, uint32_t count
   return 0;
 }
 
-/// Checks that the log has the pages after the end of the database's file: the first of them, and
-/// some at equal distances.
+/// Checks that the log has the pages that are missing at the end of the database's file. The
+/// function checks the first missing page, and some later pages at equal distances.
 ///
-/// A checkpoint of the whole log makes the file as long as the database.
+/// After a checkpoint of the whole log, no page of the file is missing.
 static int check_length(
   sqlite3_file *database, const struct index_header *header, volatile void *part, int64_t page) {
   // SQLite locks bytes at this offset, and writes no page there.

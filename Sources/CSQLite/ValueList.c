@@ -160,7 +160,8 @@ static int row_id(sqlite3_vtab_cursor *base, sqlite3_int64 *row) {
   return SQLITE_OK;
 }
 
-// Without `xCreate`, every connection has the table, and no statement can create such a table.
+// Without `xCreate`, every connection with this module has the table, and no SQL statement can
+// create a further table of this module.
 static const sqlite3_module module = {
   .xConnect = connect,
   .xBestIndex = best_index,

@@ -94,7 +94,7 @@ static int32_t result(
   step *step, const UNormalizer2 *form, const UChar *text, int32_t length, UChar **out
 ) {
   UErrorCode status = U_ZERO_ERROR;
-  // ICU's lengths have 32 bits, so that a long text gets the greatest capacity.
+  // ICU's lengths have 32 bits, so the capacity for a very long text is INT32_MAX.
   int32_t capacity = length > (INT32_MAX - 32) / 3 ? INT32_MAX : length * 3 + 32;
   *out = malloc((size_t)capacity * sizeof(UChar));
   if (!*out) return -1;

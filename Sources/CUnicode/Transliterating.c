@@ -30,7 +30,7 @@ int32_t unicode_transliterate(
   // One code unit for each byte is enough for any UTF-8, and a reading has only a few letters for
   // each code unit.
   int32_t count = 0, bytes = 0;
-  // ICU's lengths have 32 bits, so that a long text gets the greatest capacity.
+  // ICU's lengths have 32 bits, so the capacity for a very long text is INT32_MAX.
   int32_t wideCapacity = length > (INT32_MAX - 64) / 8 ? INT32_MAX : 8 * length + 64;
   UChar *wide = malloc((size_t)wideCapacity * sizeof(UChar));
   if (!wide) return -1;

@@ -17,7 +17,7 @@ public final class Client: Sendable {
     case connected
     /// The connection has ended; the client reconnects after a pause.
     case disconnected
-    /// The program has closed the client, or the container of a service in the same process.
+    /// The program has closed the client, or the `Container` whose service the client uses.
     case closed
   }
 

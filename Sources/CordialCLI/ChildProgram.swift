@@ -26,8 +26,8 @@ struct ChildProgram {
       let reason = unsafe String(cString: strerror(errno))
       throw InputError(message: "The files of \(path) cannot be opened: \(reason)")
     }
-    // The default action lets the system report the exit code; this process may inherit an ignored
-    // SIGCHLD.
+    // This process may have inherited an ignored SIGCHLD. With the default action, `waitpid`
+    // reports the program's exit code.
     signal(SIGCHLD, SIG_DFL)
     let (child, code) = ProgramStart.start(path, [], input: source, output: target)
     guard code == 0 else {
@@ -35,8 +35,8 @@ struct ChildProgram {
         message: "\(path) cannot be run: \(unsafe String(cString: strerror(code)))"
       )
     }
-    // The program has the input open. The file has all objects of the store, so its name is deleted
-    // at once.
+    // The input file contains all objects of the store, so its name is deleted at once. The program
+    // has the file open already and can still read it.
     unsafe unlink(input)
     var status: Int32 = 0
     var ended = unsafe waitpid(child, &status, 0)

@@ -66,7 +66,8 @@ struct InteractiveSearch {
   ) async throws {
     var box = SearchBox(query: call.query)
     var reader = KeyReader()
-    /// The newest search's number; `running` is the request ID of a search without an answer.
+    /// The number of the newest search; `running` is the request ID of the search that has no
+    /// answer yet.
     var search = 0
     var running: Int64?
     func find() {
@@ -145,10 +146,11 @@ private struct Keyboard: Sendable {
     self.former = former
   }
 
-  /// Delivers keys at once: passes their bytes to a body, and an empty array at the end of the
-  /// input.
+  /// Switches the terminal to a mode that delivers each key at once, and passes the bytes of the
+  /// keys to a body.
   ///
-  /// The body runs on a thread that ends with the program.
+  /// The body receives an empty array at the end of the input. It runs on a thread that ends with
+  /// the program.
   func begin(_ body: @escaping @Sendable ([UInt8]) -> Void) {
     var raw = former
     raw.c_lflag &= ~tcflag_t(ICANON | ECHO)

@@ -7,7 +7,8 @@ import UnixSignals
 
 /// The live table of `cordial watch` on a terminal.
 ///
-/// When a service's connection ends, the table stays until another connection resumes the result.
+/// When the connection to the service ends, the table stays on the screen until a new connection
+/// continues the result.
 struct LiveWatch {
   let store: StoreArgument
   /// The params of `observe`.
@@ -44,7 +45,8 @@ struct LiveWatch {
     }
   }
 
-  /// Shows the result after each event; while more events wait, at most once per `frame`.
+  /// Shows the result after each event. While more events wait, shows the result at most once per
+  /// `frame`.
   private func show(_ events: EventQueue, on screen: LiveScreen) async throws {
     let clock = ContinuousClock()
     var result = LiveResult()

@@ -6,7 +6,8 @@ import XcodeModel
 
 /// The model files of Cordial and of Xcode.
 enum ModelFile {
-  /// Reads a model, and prints the parts of an Xcode model without an equivalent to standard error.
+  /// Reads a model. Prints the parts of an Xcode model that have no equivalent in Cordial to
+  /// standard error.
   ///
   /// - Parameters:
   ///   - path: A model file, an Xcode model, or a folder of model files. From a folder, the
@@ -51,7 +52,8 @@ enum ModelFile {
 
   /// Returns whether a version has a configuration.
   ///
-  /// The store of a configuration never had a version without the configuration.
+  /// A version without the configuration is skipped, because the configuration's store never had
+  /// this version.
   private static func has(_ configuration: String?, _ document: JSONValue) -> Bool {
     configuration.map { document["configurations"]?[$0] != nil } ?? true
   }
@@ -75,7 +77,8 @@ enum ModelFile {
     }
   }
 
-  /// Converts an Xcode model, and prints its parts without an equivalent to standard error.
+  /// Converts an Xcode model. Prints the parts that have no equivalent in Cordial to standard
+  /// error.
   static func convert(_ path: String) throws -> JSONValue {
     do throws(XcodeModel.Failure) {
       let found = try XcodeModel(path: path)

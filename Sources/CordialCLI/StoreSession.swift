@@ -16,7 +16,7 @@ struct StoreArgument: ParsableArguments {
 
   init() {}
 
-  /// The argument that names a store's folder.
+  /// Creates the argument from a store's folder.
   init(_ container: StoreContainer) { store = container.path }
 
   /// Whether the argument names a socket.
@@ -153,7 +153,8 @@ private struct LogStream: TextOutputStream, Sendable {
 }
 
 extension ClientConnection {
-  /// The maximum number of waits of a command for the index; together, they take five minutes.
+  /// The maximum number of times that a command waits for the index; all waits together take at
+  /// most five minutes.
   private static let catchUpMax = 60
 
   /// Waits until the index of a store that a command has just opened has caught up.

@@ -5,8 +5,9 @@ import LiveTable
 
 /// The output for a person.
 ///
-/// No text of a store, a file or another process controls a terminal: all functions except `raw`
-/// make control characters visible there. To other outputs, they write every text unchanged.
+/// No text of a store, a file or another process can control a terminal. If the output is a
+/// terminal, all functions except `raw` make control characters visible. If the output is not a
+/// terminal, the functions write every text unchanged.
 enum Terminal {
   /// Whether standard output is a terminal.
   static let isOutput = isatty(1) == 1

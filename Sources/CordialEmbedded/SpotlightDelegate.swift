@@ -33,10 +33,10 @@ public protocol SpotlightDelegate: Sendable {
 
   /// Returns the content of the search index for an object.
   ///
-  /// The result must depend on the object alone. The index calls the method again only when a
-  /// property of the object changes, or a text at a key path in `keywords` of the model. Several
-  /// threads call the method. Searches and the index wait for the result, so the method must be
-  /// fast and must not block.
+  /// The result must depend on the object alone. The index calls the method again only in two
+  /// cases: a property of the object changes, or a text at a key path in the model's `keywords`
+  /// changes. Several threads call the method. Searches and the index wait for the result, so the
+  /// method must be fast and must not block.
   ///
   /// - Parameter object: The object.
   /// - Returns: The texts and the domain of the object, or nil for an object that is not indexed.
@@ -82,7 +82,7 @@ public struct SpotlightObject: Sendable {
 }
 
 extension IndexDelegate {
-  /// Creates the store's form of a program's delegate.
+  /// Creates an index delegate that calls a program's delegate.
   ///
   /// - Throws: `ContainerError` for a name that an index cannot have.
   init(_ delegate: some SpotlightDelegate) throws(ContainerError) {

@@ -66,7 +66,7 @@ public struct SpotlightIndex: Sendable {
     try await execute(.restoreDomains(domains))
   }
 
-  /// The advances of the index after the call.
+  /// The advances of the index after the property is read; each read returns a new sequence.
   ///
   /// If the index is faster than the reader, the reader receives only the newest advance. The
   /// sequence ends only when its task is cancelled.

@@ -62,7 +62,7 @@ extension URL: WireConvertible {
     self.init(string: text)
   }
 
-  /// The text.
+  /// The URI as a text.
   public var wireValue: WireValue { .string(absoluteString) }
 }
 
@@ -78,7 +78,7 @@ extension Data: WireConvertible {
 }
 
 extension WrappedID {
-  /// Returns the ID of a mock that is a UUID.
+  /// Returns an ID for a value of a mock, from Foundation's `UUID`.
   public static func uuid(_ uuid: UUID) -> WrappedID { .uuid(UUIDValue(uuid)) }
 }
 

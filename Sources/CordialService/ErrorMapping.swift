@@ -28,7 +28,7 @@ extension RPCError {
     }
   }
 
-  /// Creates the wire error for a request that waited for a follower without success.
+  /// Creates the wire error of a request whose wait for a follower failed.
   init(late error: any Error) {
     switch error {
     case is RPCError, is SpotlightError, is StoreError, is Interrupted: self.init(any: error)

@@ -77,8 +77,9 @@ package struct Limits: Sendable {
   /// The maximum time for which one observed request delays the changes of other observed requests,
   /// in milliseconds.
   ///
-  /// The service reads an observed request that takes longer separately, so that the other requests
-  /// do not wait for it. `StepTime` derives the times of several requests from this limit.
+  /// If an observed request takes longer, the service reads that request separately, so that the
+  /// other requests do not wait. `StepTime` derives the time limits for several requests from this
+  /// limit.
   package var stepMilliseconds = 50
   /// The maximum time of one observed search after the index advances, in seconds; the other
   /// observed searches wait for it.

@@ -115,8 +115,8 @@ private final class SearchThread: Sendable {
         let connections = try self.open()
         completion(.success(try body(connections.searcher, connections.reader)))
       } catch let error as SpotlightError where error.code == .damaged {
-        // Only the first search that finds the damage starts a rebuild: later, the index has a new
-        // file.
+        // Only the first search that finds the damage starts a rebuild. As soon as the index has a
+        // new file, `isCurrent` is false for connections to the former file.
         if self.isCurrent { self.index.startRebuild() }
         self.connections.withLock { $0 = nil }
         completion(.failure(RPCError(error)))

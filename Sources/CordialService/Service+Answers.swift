@@ -30,7 +30,8 @@ extension Service {
     finish(request, .success(MessageBytes(MessageWriter.result(request.id, writer.bytes))))
   }
 
-  /// Sends a notification; if the array of a batch response is open, its end comes first.
+  /// Sends a notification; while the array of a batch response is open, the notification waits
+  /// until the array is closed.
   func notify(_ message: MessageBytes, _ session: Session) {
     session.peer.notify(message)
     markChanged(session)

@@ -2,13 +2,13 @@ import CordialProtocol
 import JSONRPC
 import ProtocolSchemas
 
-/// The memory of messages: requests that wait for memory, and messages and peers that are dropped
+/// The memory of messages: the service makes requests wait for memory, and drops messages and peers
 /// to free memory.
 extension Service {
-  /// Decides whether a request may begin now, by the memory for its response.
+  /// Decides whether enough memory is free for the response, so that the request may begin now.
   ///
   /// - Parameters:
-  ///   - request: The next request of the connection, to which the memory is assigned.
+  ///   - request: The next request of the connection; receives the memory share of its response.
   ///   - session: The connection, which continues as soon as memory is free.
   /// - Returns: Whether the request begins.
   /// - Throws: `RPCError` for a response that is too long or that cannot wait.
@@ -105,8 +105,8 @@ extension Service {
   /// Disconnects peers that accepted no bytes and hold more than their share of memory, while any
   /// connection waits for memory.
   ///
-  /// - Parameter accepted: The counts of bytes that the peers had accepted before, by session
-  ///   number.
+  /// - Parameter accepted: The number of bytes that each peer had accepted at the previous check,
+  ///   by session number.
   private func endHoarders(since accepted: [Int: Int]) {
     guard budget.hasWaiting else { return }
     let share = budget.share

@@ -43,11 +43,12 @@ extension Service {
 
   /// Drops connections that would keep the process alive, after each period of `stopSecondsMax`.
   ///
-  /// At first, the method drops the connections whose peers only had to read, and fails the
-  /// requests of all other connections. Later, the method drops every connection.
+  /// After the first period, the method drops the connections that waited only for their peers at
+  /// its beginning and at its end, and fails the requests of all other connections. After each
+  /// later period, the method drops all connections.
   ///
   /// - Parameters:
-  ///   - done: The numbers of the sessions whose peers only had to read when the period began.
+  ///   - done: The numbers of the sessions that waited only for their peers when the period began.
   ///   - isFirst: Whether this is the first period, in which requests may still be answered.
   private func abortUnread(_ done: Set<Int>, isFirst: Bool) {
     onLoop(afterMilliseconds: 1000 * limits.stopSecondsMax) { service in
@@ -59,8 +60,8 @@ extension Service {
     }
   }
 
-  /// The numbers of the sessions for which the service builds no response, or whose peers do not
-  /// read.
+  /// The numbers of the sessions that wait only for their peers: the service builds no response or
+  /// update for the session, or the peer does not read.
   private var doneSessions: Set<Int> {
     let done = sessions.values.filter { session in
       !session.isWritable || session.queue.isEmpty && !session.observed.isUpdating

@@ -19,8 +19,8 @@ struct Turn {
 
   /// The maximum number of requests that a session starts before other sessions continue.
   ///
-  /// One read of a socket contains fewer requests than this, so the requests of a session do not
-  /// accumulate.
+  /// One read of a socket contains fewer requests than this maximum, so the waiting requests of a
+  /// session do not accumulate.
   static let startsMax = 1024
 }
 
@@ -44,8 +44,8 @@ extension Service {
 
   /// Runs work as a turn, then sends the messages of the turn.
   ///
-  /// During another turn, the work gets a later turn of its own. For example, a sink or its NIO
-  /// channel may report that it is writable while the service writes to it.
+  /// If a turn is already running, the work runs in a separate later turn. For example, a sink may
+  /// report that its peer accepts bytes while the service writes to the sink.
   func perform(_ work: @escaping @Sendable (isolated Service) -> Void) {
     guard beginTurn() else { return onLoop(work) }
     work(self)
@@ -106,8 +106,8 @@ extension Service {
   /// state allows.
   private func continueSession(_ session: Session) {
     guard session.peer.sends else { return }
-    // Changes that waited for a response, such as those of the connection's own save, precede the
-    // responses to its next requests.
+    // Changes that waited for the response to the connection's own save are sent before the
+    // responses to the connection's next requests.
     if session.observed.deferredSince != nil { advanceObservations() }
     startRequests(session)
     updateReading(session)

@@ -64,10 +64,10 @@ package actor Service {
   var leaseFailed = false
   /// Whether an automatic purge of the log is running.
   var isPurging = false
-  /// The newest commit and the time of the last check whether history has to be removed; the time
-  /// is in microseconds.
+  /// The newest commit at the last check for history to remove, and the time of that check in
+  /// microseconds; nil before the first check.
   var lastPurge: (commit: Int64, time: Int64)?
-  /// The followers that wait for the end of a pause, at which the service wakes them.
+  /// The followers that the service wakes at the end of their current pause.
   var waking: Set<ObjectIdentifier> = []
   /// The components of this process that follow the log.
   ///
@@ -371,7 +371,8 @@ package actor Service {
     )
   }
 
-  /// Cancels the earlier searches of a key, because a new `observe` with the key replaces them.
+  /// Cancels the earlier searches for a subscription key, because a new `observe` with that key
+  /// replaces them.
   private func endSearches(for key: String, _ session: Session) {
     session.running.cancel(key: key)
     let waiting = session.queue.cancel { $0.method.searchKey(in: $0.params) == key }
@@ -406,8 +407,8 @@ package actor Service {
 }
 
 extension Method {
-  /// Returns the subscription key whose earlier search a request ends; nil for a request that ends
-  /// no search.
+  /// Returns the subscription key of the earlier searches that a request replaces; nil if the
+  /// request replaces no search.
   fileprivate func searchKey(in params: JSONValue) -> String? {
     guard traits.contains(.endsSearchOfKey), params[.search] != nil else { return nil }
     return params[.key]?.string

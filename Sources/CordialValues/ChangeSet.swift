@@ -60,7 +60,8 @@ package struct ChangeSet: Sendable, Equatable {
       return
     case (.insert, _): return
     case (.update, .insert):
-      // An external client inserted the link row before the object.
+      // The object has an update before its insert if an external client inserts a link row of the
+      // object first.
       known.kind = .insert
       known.properties = []
     case (.delete, .insert):

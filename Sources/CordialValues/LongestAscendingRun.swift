@@ -7,7 +7,7 @@ extension Collection where Index == Int {
   /// - Returns: The indices, ascending.
   /// - Complexity: O(*n* log *n*).
   package func longestAscendingRun<Value: Comparable>(_ value: (Element) -> Value?) -> [Int] {
-    /// For each length, the smallest last value of an ascending run.
+    /// For each length, the smallest value that ends an ascending run of this length.
     var ends: [(value: Value, index: Int)] = []
     /// For each element, the index of its predecessor in its run; -1 without a predecessor.
     var previous = Array(repeating: -1, count: count)

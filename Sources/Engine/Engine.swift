@@ -67,8 +67,8 @@ package final class Engine: Sendable {
   ///   - indexDelegate: The program's delegate for the search index, which then has a file of its
   ///     own; nil if the model alone decides.
   ///   - followers: Returns the program's own followers of the log of the opened store. The service
-  ///     wakes and stops them, and retains the history that they need. If it throws, it has stopped
-  ///     the followers that it made.
+  ///     wakes and stops them, and retains the history that they need. Before the closure throws,
+  ///     it must stop the followers that it has made.
   ///   - purpose: The purpose for which the program opens the store.
   ///   - limits: The limits of the service.
   ///   - budget: The message memory, shared with other services; nil for a new budget.
@@ -274,8 +274,8 @@ private final class InProcessLink: ClientLink, ByteSink {
 
   func close(exitCode: Int32) {
     client.ended()
-    // The service may close a session in the middle of its own work, so a later turn disconnects
-    // it.
+    // The service may close a session in the middle of its own work. The session is therefore
+    // disconnected in a later turn of the loop.
     loop.execute {
       guard
         let number = self.session.withLock({ number in

@@ -84,7 +84,8 @@ package struct HeldConnection {
 
   private mutating func begin(_ request: Peer.Request, _ moment: Moment) {
     switch request.method {
-    // A batch gets one message after its last response, so a request in a batch always waits.
+    // The responses of a batch are sent as one message after the last response. A request in a
+    // batch therefore always waits.
     case StatusCall.method.name where !request.isInBatch: answer(request, moment.status)
     case DiscoverCall.method.name where !request.isInBatch: answer(request, OpenRPC.document)
     default:

@@ -17,7 +17,8 @@ package final class MigrationProgressReporter {
   private let input: Int32
   private let output: Int32
   private var decoder: FrameDecoder
-  /// The progress token and the framing, nil until the first message has a token.
+  /// The progress token and the framing; nil before the first message is read, and if that message
+  /// has no token.
   private var progressClient: (token: JSONValue, framing: Framing)?
   private var hasFirstMessage = false
   private var hasBegun = false
@@ -30,7 +31,8 @@ package final class MigrationProgressReporter {
   /// - Parameters:
   ///   - framing: The framing of the client, or nil to detect it from the first bytes.
   ///   - input: The descriptor of the client's requests, read without blocking.
-  ///   - output: The descriptor of the notifications, which are dropped while it accepts no bytes.
+  ///   - output: The descriptor for the notifications. A notification is dropped if the descriptor
+  ///     accepts no bytes.
   package init(framing: Framing?, input: Int32 = STDIN_FILENO, output: Int32 = STDOUT_FILENO) {
     self.input = input
     self.output = output

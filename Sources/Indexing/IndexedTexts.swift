@@ -66,7 +66,8 @@ package struct IndexedTexts {
     return all
   }
 
-  /// Returns the content that the delegate decides; the declared content without a delegate.
+  /// Returns the content that the delegate decides on. Without a delegate, returns the content that
+  /// the model declares.
   private func decided(
     _ declared: DocumentContent,
     _ rules: EntityRules,

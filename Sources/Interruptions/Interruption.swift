@@ -169,7 +169,7 @@ import Synchronization
     return timer
   }
 
-  /// The state for C code, which must not use the pointer after the end of the interruption.
+  /// The state for C code, which must not use the pointer after the interruption is deallocated.
   package var pointer: UnsafeMutablePointer<interruption> { unsafe state }
 }
 

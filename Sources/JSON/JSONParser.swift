@@ -272,7 +272,7 @@ package struct JSONParser {
     let negative = bytes[offset] == UInt8(ascii: "-")
     if negative { offset += 1 }
     let integerStart = offset
-    // The total is negative because the range of Int64 extends one further below zero than above.
+    // The total is negative, because `Int64.min` has no positive counterpart.
     var total: Int64 = 0
     var fits = true
     while offset < bytes.count, case let digit = bytes[offset] &- 0x30, digit < 10 {

@@ -8,7 +8,7 @@ package enum VisibleText {
     visible(text) { $0 == "\n" || $0 == "\t" || isSeparator($0) ? " " : nil }
   }
 
-  /// Returns a text with its line feeds and tabs, without the carriage returns before line feeds.
+  /// Returns a text that keeps its line feeds and tabs, without carriage returns before line feeds.
   package static func lines(_ text: String) -> String {
     visible(text) { $0 == "\n" || $0 == "\t" ? $0 : nil }
   }

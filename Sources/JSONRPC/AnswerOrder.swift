@@ -5,8 +5,8 @@ import DequeModule
 /// A request or batch takes an answer slot when it arrives, and frees the slot when it is answered.
 /// With `inOrder`, a response waits until all earlier slots are answered.
 ///
-/// A batch with long responses is sent while it is answered: its array is opened, and each response
-/// follows as soon as it is known. Other messages wait until the array is closed.
+/// A batch with long responses is sent in parts: first the start of its array, then each response
+/// as soon as the response is known. Other messages wait until the array is closed.
 ///
 /// This structure sends nothing. The caller takes the ready messages with `takeReady()` after the
 /// mutation, because a sink may report events during a write.
@@ -47,7 +47,7 @@ package struct AnswerOrder: Sendable {
   /// The number of bytes of the responses that cannot be sent yet.
   private(set) var heldBytes = 0
 
-  /// The total length of a batch's responses at which they are sent one by one, in bytes.
+  /// The total length of held responses at which a batch is sent response by response, in bytes.
   static let openBytesMin = 1 << 20
 
   /// The number of slots in use, including answered slots that wait for a slot before them.
@@ -123,7 +123,7 @@ package struct AnswerOrder: Sendable {
   package enum Admission: Sendable {
     /// The request may begin: its response can be sent or held.
     case begins
-    /// The request waits until held responses are sent; they can be sent without its response.
+    /// The request waits until held responses are sent. They do not depend on its response.
     case waits
     /// The response belongs to a batch that has to be sent as a whole and is already too long.
     case isTooLong
@@ -156,7 +156,7 @@ package struct AnswerOrder: Sendable {
     return isNext && (!slot.isBatch || slot.bytes == 0) ? .begins : .waits
   }
 
-  /// Returns whether the responses of a batch have to be sent as a whole.
+  /// Returns whether a slot is a batch that has to be sent as a whole and already holds responses.
   func isWhole(_ number: Int) -> Bool {
     let index = number - first
     return slots.indices.contains(index) && slots[index].preceded > 0 && slots[index].bytes > 0

@@ -9,7 +9,8 @@
 /// - Every state to `closed` when the peer has disconnected.
 package enum ConnectionPhase: Sendable, Equatable {
   case open
-  /// The exit code that the end of the input determines, or nil if the lifecycle determines it.
+  /// The input has ended, but requests are unanswered. The exit code is nil if the lifecycle
+  /// determines it.
   case draining(exitCode: Int32?)
   case closing(exitCode: Int32)
   case closed

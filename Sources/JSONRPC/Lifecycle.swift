@@ -5,8 +5,8 @@ package import JSON
 /// Transitions:
 /// - `new` to `initializing` when `initialize` is admitted.
 /// - `initializing` to `ready` when `initialize` succeeds, back to `new` when it fails.
-/// - `initializing`, `ready`, and without a handshake `new`, to `shutDown` when `shutdown` is
-///   admitted.
+/// - `initializing` or `ready` to `shutDown` when `shutdown` is admitted; also `new`, if the
+///   dialect needs no handshake.
 /// - Every state to `exited` at `exit`.
 package struct Lifecycle: Sendable {
   /// The method of the first request of a connection.

@@ -341,7 +341,8 @@ package final class Peer: @unchecked Sendable {
     }
   }
 
-  /// Sends a notification; if an array is open, the notification follows its end.
+  /// Sends a notification; while the array of a batch is open, the notification waits until the
+  /// array is closed.
   package func notify(_ message: MessageBytes) {
     order.insertNotification(message)
     collect()
@@ -376,7 +377,8 @@ package final class Peer: @unchecked Sendable {
     )
   }
 
-  /// Returns whether the response of a request belongs to a batch that has to be sent as a whole.
+  /// Returns whether the response of a request belongs to a batch that has to be sent as a whole
+  /// and already holds responses.
   package func isWhole(_ request: Request) -> Bool { order.isWhole(request.slot) }
 
   // MARK: Output
@@ -439,8 +441,8 @@ package final class Peer: @unchecked Sendable {
     phase.fail()
   }
 
-  /// Returns the exit code of a connection that its owner has to close, once; nil for an open
-  /// connection.
+  /// Returns the exit code with which the owner must close the connection. The method returns nil
+  /// while the connection is open, and after it has returned the exit code once.
   package func takeEnd() -> Int32? {
     phase.sends ? nil : phase.end()
   }

@@ -72,7 +72,7 @@ package struct LiveResult: Sendable {
     setSections(result)
   }
 
-  /// Applies the difference to the next result.
+  /// Applies the difference between the current result and the next result.
   package mutating func apply(_ update: JSONValue) {
     removed = []
     for index in rows.indices { rows[index].mark = nil }

@@ -2,7 +2,7 @@ import JSON
 
 /// The lines of a table that fits a terminal.
 package struct TableLines {
-  /// A line with the mark that the last update gave its row.
+  /// A line, and the mark that the last update gave to the row of the line.
   package struct Line: Sendable, Equatable {
     package let text: String
     package let mark: LiveResult.Mark?
@@ -16,7 +16,7 @@ package struct TableLines {
 
   /// The number of columns between two cells, which is also the width of a row's mark.
   private static let gap = 2
-  /// The width below which a narrow terminal does not shorten a column.
+  /// The minimum width to which a column is shortened on a narrow terminal.
   private static let cellMin = 4
 
   /// Creates the lines of a result.
@@ -82,7 +82,7 @@ package struct TableLines {
     }
   }
 
-  /// Returns the widths of the columns, after the widest columns are shortened until all fit.
+  /// Returns the widths of the columns. The widest columns are shortened until all columns fit.
   private func columnWidths(_ names: [String]) -> [Int] {
     var widths = names.map { CellText.width(CellText.text(.string($0))) }
     for row in visible {

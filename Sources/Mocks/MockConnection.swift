@@ -188,7 +188,8 @@ final class MockConnection: Sendable {
     // request.
     guard state.withLock({ $0.current?.id == id }) else { return notify(response) }
     respond(response)
-    // The service may be in the middle of its work, so a later turn handles the next request.
+    // The service may be in the middle of its work, so a later turn of the loop handles the next
+    // request.
     stage.engine.loop.execute { self.proceed() }
   }
 
@@ -278,7 +279,7 @@ final class MockConnection: Sendable {
   private func flush(_ completion: @escaping @Sendable (JSONValue) -> Void) {
     state.withLock { $0.flushed = completion }
     let message = MessageWriter.request(Self.ownID, FlushCall.method.name, .object([]))
-    // The service may be in the middle of its work, so a later turn sends the request.
+    // The service may be in the middle of its work, so a later turn of the loop sends the request.
     stage.engine.loop.execute {
       guard self.state.withLock({ $0.session }) != nil else { return self.endFlush() }
       self.send(message)

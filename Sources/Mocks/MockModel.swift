@@ -97,7 +97,7 @@ struct MockModel {
 }
 
 extension MockScript {
-  /// The values of all objects and steps, by entity.
+  /// The lists of values that the script's objects and saves set, each list with its entity.
   fileprivate var valueLists: [(id: WrappedID?, entity: String, values: [JSONMember])] {
     let known = objects.map { (WrappedID?.some(.objectID($0.id)), $0.id.entity, $0.values) }
     var lists = known.map { (id: $0.0, entity: $0.1, values: $0.2) }

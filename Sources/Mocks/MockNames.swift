@@ -63,7 +63,8 @@ struct MockNames: Sendable {
     return text
   }
 
-  /// Returns the params of a fetch, in which a scripted value replaces the key path of its name.
+  /// Returns the params of a fetch, changed so that each scripted value is selected by its name
+  /// instead of a key path.
   func withScriptedValues(_ params: JSONValue) -> JSONValue {
     guard let entity = params[.entity]?.string, let names = computedNames[entity],
       let members = params.members

@@ -220,7 +220,8 @@ package final class MockStage: Sendable {
 
   func toClient(_ value: JSONValue) -> JSONValue { state.withLock { $0.names.toClient(value) } }
 
-  /// Returns the params of a `fetch` or an `observe`, which select scripted values by name.
+  /// Returns the params of a `fetch` or an `observe`, changed so that each scripted value is
+  /// selected by its name.
   func withScriptedValues(_ params: JSONValue) -> JSONValue {
     state.withLock { state in
       guard let fetch = params[.fetch] else { return state.names.withScriptedValues(params) }
@@ -290,7 +291,8 @@ package final class MockStage: Sendable {
 
   /// Returns the occurrences of steps in a period.
   ///
-  /// Each step stops after the total exceeds `stepsMax`, because the caller then fails.
+  /// The list is incomplete if it has more than `stepsMax` occurrences, because the caller then
+  /// fails.
   private func due(after start: Int64, through end: Int64) -> [Occurrence] {
     var due: [Occurrence] = []
     for (index, step) in script.timeline.enumerated() {

@@ -25,8 +25,8 @@ enum SwiftText {
 
   /// Returns whether a text is a valid name in Swift, or a keyword.
   ///
-  /// Names of entities and properties are valid; a selection may name its values by any texts.
-  /// Swift accepts all identifiers of Unicode (UAX #31) without normalization.
+  /// The names of entities and properties are always valid. The names of a selection's values may
+  /// be any texts. Swift accepts all identifiers of Unicode (UAX #31) without normalization.
   static func isName(_ text: String) -> Bool {
     guard let first = text.unicodeScalars.first, text != "_" else { return false }
     return (first == "_" || first.properties.isXIDStart)

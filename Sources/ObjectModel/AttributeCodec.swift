@@ -84,7 +84,8 @@ package protocol AttributeCodec: Sendable {
   static var isText: Bool { get }
   /// The type of the values in a Swift program, or nil if they have no fixed form.
   static var swiftType: SwiftType? { get }
-  /// The form of an ID whose identity attribute has this type, or nil if no ID can have it.
+  /// The form of an ID whose identity attribute has this type, or nil if an identity attribute
+  /// cannot have this type.
   static var identityForm: IdentityForm? { get }
 }
 
@@ -128,7 +129,8 @@ package enum ColumnConversion: Sendable {
   /// Both types store the values in the same form.
   case unchanged
   case cast(ColumnStorage)
-  /// Only some values survive; `AttributeCodec.value(converted:)` decides which.
+  /// Only some values can be converted; `AttributeCodec.value(converted:)` returns nil for all
+  /// other values.
   case checked
 }
 

@@ -164,8 +164,8 @@ enum FloatCodec: AttributeCodec {
     return rounded.isFinite ? .double(rounded) : nil
   }
 
-  /// Rounds a number to single precision; a number outside that range stays exact, and so equals no
-  /// stored value.
+  /// Rounds a number to single precision. A number outside the range of single precision stays
+  /// exact, and so equals no stored value.
   static func decode(comparand value: JSONValue) -> AttributeValue? {
     let exact = DoubleCodec.decode(comparand: value)
     let rounded = decode(value)
@@ -415,7 +415,7 @@ enum URICodec: AttributeCodec {
   }
 }
 
-/// The codec of binary data, which the log has as hexadecimal digits.
+/// The codec of binary data, which the log contains as hexadecimal digits.
 enum BinaryCodec: AttributeCodec {
   static var swiftType: SwiftType? { .foundation("Data") }
   static let expectation = "base64 with padding, as a string"
@@ -442,7 +442,7 @@ enum BinaryCodec: AttributeCodec {
   }
 }
 
-/// The codec of JSON, which the column and the log have as a text.
+/// The codec of JSON, which the column and the log contain as a text.
 enum JSONCodec: AttributeCodec {
   static var swiftType: SwiftType? { nil }
   static let expectation = "any JSON value"

@@ -2,8 +2,8 @@ package import JSON
 
 /// A composite attribute: several attributes that clients write and read as one object.
 ///
-/// Each member is itself an attribute or a composite of the entity, and has its path as its name,
-/// such as `address.city`.
+/// Each member is an attribute or a composite of the entity. The name of a member is its path, such
+/// as `address.city`.
 package struct CompositeDescription: Sendable, Equatable {
   /// The path of the composite from its entity: `address`, or `address.place` inside `address`.
   package let name: String
@@ -35,8 +35,8 @@ extension EntityDescription {
     }
   }
 
-  /// Returns the paths of all attributes of the outermost composites to which some attributes
-  /// belong.
+  /// Returns the paths of all attributes of each outermost composite that contains one of the named
+  /// attributes.
   package func compositeMembers(with names: Set<String>) -> Set<String> {
     guard !composites.isEmpty else { return [] }
     let outer = Set(names.compactMap { $0.split(separator: ".").first.map(String.init) })
@@ -45,11 +45,11 @@ extension EntityDescription {
     )
   }
 
-  /// Returns the values with each object of a composite replaced by its members, and each null of a
-  /// composite by nulls of the members.
+  /// Returns the values with each composite replaced by its members.
   ///
-  /// Any other value of a composite stays unchanged, so that the caller can report it. If a member
-  /// is sent twice, in the composite and by its path, the last value wins.
+  /// The members of a null composite are null. A composite that is neither an object nor null stays
+  /// unchanged, so that the caller can report it. If a client sends a member twice, in the
+  /// composite and by its path, the last value wins.
   package func expanded(_ values: [JSONMember]) -> [JSONMember] {
     guard !composites.isEmpty, values.contains(where: { composite(named: $0.name) != nil }) else {
       return values
@@ -74,8 +74,8 @@ extension EntityDescription {
   /// Returns the property or computed attribute at the start of a path.
   ///
   /// - Parameter names: The names of a key path that begins at an object of the entity.
-  /// - Returns: The property and the count of names that it takes; nil if the names do not begin
-  ///   with a property.
+  /// - Returns: The property, and the count of names in the property's path; nil if the names do
+  ///   not begin with a property.
   func property<Names: Collection<String>>(
     at names: Names
   ) -> (property: PropertyDescription, count: Int)? {

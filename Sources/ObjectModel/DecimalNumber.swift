@@ -123,8 +123,9 @@ package struct DecimalNumber: Comparable {
 
   /// Returns the quotient with more digits than the store keeps; nil for a division by zero.
   ///
-  /// Dropping the further digits changes no rounding: they cannot turn less than a half into a
-  /// half, and an exact half has no further digits.
+  /// The function drops the further digits. This does not change how the store rounds the quotient:
+  /// a rest below one half stays below one half, and a rest of at least one half stays at least one
+  /// half.
   package func divided(by other: DecimalNumber) -> DecimalNumber? {
     guard !other.digits.isZero else { return nil }
     let extra = 2 * Self.digitsMax + 2
@@ -134,7 +135,7 @@ package struct DecimalNumber: Comparable {
     )
   }
 
-  /// Returns the remainder of a division to an integer, which has the sign of the dividend.
+  /// Returns the remainder of a division to an integer; the remainder has the sign of the dividend.
   func remainder(by other: DecimalNumber) -> DecimalNumber? {
     guard !other.digits.isZero else { return nil }
     let scale = max(scale, other.scale)

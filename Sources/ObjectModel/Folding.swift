@@ -2,7 +2,7 @@ import CUnicode
 
 /// The Swift interface of CUnicode.
 package enum Folding {
-  /// The version of these functions, which every change of a result increments.
+  /// The version of these functions. It is incremented with every change of their results.
   private static let rules = 2
 
   /// The versions of ICU, of Unicode, of the collation and of these functions.
@@ -73,7 +73,7 @@ package enum Folding {
     }
   }
 
-  /// Computes the sort key of a text, whose bytes have the order of `collate`.
+  /// Computes the sort key of a text. Comparing the bytes of two keys gives the order of `collate`.
   ///
   /// - Parameters:
   ///   - text: The text, in UTF-8.
@@ -96,7 +96,7 @@ package enum Folding {
         }
       }
       guard needed > 0 else { return nil }
-      // The last byte is a terminator, which the length of a blob replaces.
+      // The last byte is a terminator, which a blob does not need because it has a length.
       if needed <= key.count { return needed - 1 }
       key = [UInt8](repeating: 0, count: needed)
     }

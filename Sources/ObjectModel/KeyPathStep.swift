@@ -22,8 +22,8 @@ extension Model {
   /// - Parameters:
   ///   - names: The names of the path.
   ///   - start: The entity of the object at which the path begins.
-  /// - Returns: The steps up to an attribute, or up to a name that is not a property. If the path
-  ///   continues there, the `end` of the last step is less than the count of names.
+  /// - Returns: The steps up to an attribute, or up to a name that is not a property. If names
+  ///   follow the last step, the step's `end` is less than the count of names.
   package func steps(of names: [String], from start: EntityDescription) -> [KeyPathStep] {
     var steps: [KeyPathStep] = []
     var current = start

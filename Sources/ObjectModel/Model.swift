@@ -40,11 +40,11 @@ package final class Model: Sendable {
   private let retiredSlots: Set<Int>
   /// The entities that only earlier versions of the store's model had, by ascending number.
   package let retired: [RetiredEntity]
-  /// The names of entities of the whole model that this part leaves out.
+  /// The names of the model file's entities that the model's configuration leaves out.
   package let excludedEntities: Set<String>
 
   private let numbers: [String: Int]
-  /// The entity number of each slot, by the entity number of each entity with descendants.
+  /// For each entity with descendants, by its number: the number of the entity that has each slot.
   private let entitiesBySlot: [Int: [Int: Int]]
 
   package init(
@@ -86,8 +86,8 @@ package final class Model: Sendable {
   /// The beginning of the hash, for messages.
   package var shortHash: Substring { hash.prefix(12) }
 
-  /// Returns whether a hash from a store identifies this model, in the current form or in a form of
-  /// earlier programs.
+  /// Returns whether a hash from a store identifies this model. The hash may have the current form,
+  /// or the form of an earlier Cordial version.
   package func isIdentified(by hash: String) -> Bool {
     hash == self.hash || ModelHash.earlierHashes(of: document).contains(hash)
   }
@@ -133,7 +133,8 @@ package final class Model: Sendable {
     return retired.first { $0.description.familyPosition.slot == slot }?.description.number
   }
 
-  /// Returns whether objects of one entity are objects of another: the same entity or an ancestor.
+  /// Returns whether each object of an entity is an object of the other entity: both entities are
+  /// the same, or the other entity is an ancestor.
   package func isKind(_ entity: Int, of other: Int) -> Bool {
     entity == other
       || hasEntity(entity) && entities[entity - 1].familyPosition.ancestors.contains(other)
@@ -211,8 +212,8 @@ package final class EntityDescription: Sendable {
   package let identity: AttributeDescription?
   /// The stored attributes, with inherited attributes first.
   package let attributes: [AttributeDescription]
-  /// The names of the transient attributes, which the store does not keep: clients have their
-  /// values, or functions compute them.
+  /// The names of the transient attributes, which the store does not keep: clients keep the values,
+  /// or functions compute the values.
   package let transients: [String]
   /// The transient attributes that a function of the program computes, by name.
   private let computed: [String: ComputedAttribute]

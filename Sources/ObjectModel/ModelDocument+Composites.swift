@@ -16,7 +16,8 @@ extension ModelDocument {
   /// The composite of which an attribute is a member.
   struct OuterComposite {
     let name: String
-    /// The composite's path in an earlier version of the model; the same if it was not renamed.
+    /// The composite's path in an earlier version of the model; equal to `name` if no name in the
+    /// path has changed.
     let formerName: String
     let isPreserved: Bool
     let depth: Int

@@ -6,10 +6,11 @@ extension ModelDocument {
   ///
   /// - Parameters:
   ///   - document: A model file's content, without faults.
-  ///   - name: The name of the configuration. The ancestors of its entities belong to it.
+  ///   - name: The name of the configuration. The part also includes the ancestors of the
+  ///     configuration's entities.
   /// - Returns: The document with the configuration's entities and their stored requests.
   /// - Throws: `ModelError` if the configuration does not exist, or if a relationship references an
-  ///   entity outside of it.
+  ///   entity outside of the configuration.
   package static func document(
     _ document: JSONValue,
     ofConfiguration name: String
@@ -66,16 +67,16 @@ extension ModelDocument {
     return .object(members)
   }
 
-  /// Returns a document with its entities and properties in the order of another document of the
-  /// same version of a model.
+  /// Returns the content of a model file in the order of a second file of the same model version.
   ///
   /// Files with the same hash can differ in their order and in members such as stored requests. Of
   /// these differences, only the order of the entities affects stored data.
   ///
   /// - Parameters:
-  ///   - other: A model file's content.
-  ///   - document: The content of another model file with the same hash.
-  /// - Returns: The first document, in the order of the second.
+  ///   - other: The content of the file to reorder.
+  ///   - document: The content of the file that defines the order of entities and properties. Both
+  ///     files have the same hash.
+  /// - Returns: The content of `other` in the order of `document`.
   package static func document(_ other: JSONValue, ordered document: JSONValue) -> JSONValue {
     guard case .object(let members) = other else { return other }
     return .object(

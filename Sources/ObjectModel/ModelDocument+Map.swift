@@ -100,7 +100,7 @@ extension ModelDocument {
     }
   }
 
-  /// Checks that the rules give the links of a relationship at only one of its ends.
+  /// Checks that the rules set the links of a relationship from only one of its two ends.
   private mutating func checkInverses(_ rules: [ObjectMap.Rule], _ entities: [EntityDescription]) {
     for rule in rules {
       guard let entity = entities.first(where: { $0.name == rule.entity }) else { continue }

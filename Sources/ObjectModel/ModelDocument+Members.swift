@@ -15,8 +15,8 @@ extension ModelDocument {
     }
   }
 
-  /// Checks `userInfo`, which has texts for people, and `versionHashModifier`, which changes the
-  /// hash.
+  /// Checks `userInfo`, which contains texts for people, and `versionHashModifier`, which changes
+  /// the hash.
   mutating func checkAnnotations(_ value: JSONValue, at path: String) {
     _ = optionalText(value, "versionHashModifier", at: path)
     guard let texts = value["userInfo"], !texts.isNull else { return }
@@ -28,7 +28,7 @@ extension ModelDocument {
     }
   }
 
-  /// Returns whether the value of a member means the same as its absence.
+  /// Returns whether a member has a value that means the same as leaving out the member.
   private static func isAbsent(_ member: JSONMember) -> Bool {
     switch member.value {
     case .null, .bool(false), .array([]), .object([]): true

@@ -184,7 +184,8 @@ extension ModelDocument {
     }
     guard toMany else { return .column }
     guard other["toMany"]?.bool == true else { return .inverseColumn }
-    // The side whose entity comes first in the file, then the smaller name, owns the link table.
+    // The side whose entity comes first in the file owns the link table. If both sides have the
+    // same entity, the side with the smaller name owns the table.
     let owns = (entity, name) <= (destination, inverse)
     return .linkTable(
       entity: owns ? entity + 1 : destination + 1,

@@ -6,7 +6,7 @@ package struct ModelDocument {
   private var problems: [ModelProblem] = []
   /// The entities in the order of the file, in their JSON form.
   private(set) var raw: [(name: String, path: String, value: JSONValue)] = []
-  /// The path from the root ancestor to each entity itself, as indices into `raw`.
+  /// For each entity, the path from its root ancestor to the entity itself, as indices into `raw`.
   var lineages: [[Int]] = []
 
   /// Reads a model file.
@@ -31,7 +31,8 @@ package struct ModelDocument {
   ///   - slots: The slots that a store has assigned, by entity name, including retired slots. Other
   ///     entities get free slots.
   ///   - retired: The entities that only earlier versions of the store's model had.
-  ///   - excludedEntities: The names of entities of the whole model that this part leaves out.
+  ///   - excludedEntities: The names of the model file's entities that the configuration leaves
+  ///     out.
   /// - Returns: The model.
   /// - Throws: `ModelError` with every fault of the file.
   package static func model(

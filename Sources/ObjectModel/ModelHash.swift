@@ -10,7 +10,7 @@ package enum ModelHash {
   ]
   /// The members of entities and properties that do not affect stored data.
   private static let elementAnnotations: Set<String> = ["renamedFrom", "userInfo"]
-  /// The members of a model file that hashes of earlier programs leave out.
+  /// The members of a model file that the hashes of earlier Cordial versions leave out.
   private static let earlierAnnotations: Set<String> = ["values", "templates", "configurations"]
 
   /// Returns the hash of a model's document.
@@ -21,8 +21,8 @@ package enum ModelHash {
     ContentDigest(canonicalText(document, without: annotations).utf8).hexadecimal
   }
 
-  /// Returns the hashes that identify a version in stores of earlier programs, whose hashes include
-  /// the name and the version.
+  /// Returns the hashes that identify a model version in stores of earlier Cordial versions. These
+  /// hashes include the name and the version of the model.
   ///
   /// - Parameter document: The content of the model file.
   /// - Returns: SHA-256, as 64 hexadecimal digits, and FNV-1a (64 bits), as 16 digits.

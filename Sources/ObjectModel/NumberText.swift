@@ -2,7 +2,8 @@ import JSON
 
 /// The readers of texts that a migration converts to numbers and dates.
 enum NumberText {
-  /// Returns the number of a text that is a JSON number as a whole; nil for any other text.
+  /// Returns the number that a text represents if the whole text is a JSON number; nil for any
+  /// other text.
   static func number(_ text: String) -> Double? {
     switch json(text) {
     case .integer(let number)?: Double(number)
@@ -11,7 +12,8 @@ enum NumberText {
     }
   }
 
-  /// Returns the integer of a text that is a JSON number as a whole; nil for any other text.
+  /// Returns the integer that a text represents if the whole text is a JSON integer; nil for any
+  /// other text.
   static func integer(_ text: String) -> Int64? { json(text)?.integer }
 
   private static func json(_ text: String) -> JSONValue? {

@@ -5,7 +5,8 @@ package struct ObjectMap: Sendable {
   package struct Rule: Sendable {
     /// The name of the entity in this model.
     package let entity: String
-    /// The names of the old entities; empty if the only source is the former version of the entity.
+    /// The names of the source entities in the previous version; empty if the only source is the
+    /// former version of the rule's entity.
     package let sources: [String]
     /// A predicate that selects among the old objects; nil for all objects.
     package let condition: String?

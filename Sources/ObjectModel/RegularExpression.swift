@@ -78,7 +78,7 @@ package final class TextPattern: Sendable, Equatable {
     expression = Mutex(try RegularExpression(text, ignoresCase: false))
   }
 
-  /// Returns why a text may not be stored, as the rest of a sentence, or nil if it matches.
+  /// Returns why a text may not be stored, as the rest of a sentence, or nil if the text matches.
   ///
   /// - Parameters:
   ///   - value: The text.

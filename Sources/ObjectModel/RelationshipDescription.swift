@@ -13,7 +13,7 @@ package final class RelationshipDescription: Sendable, Equatable {
   /// The name of the inverse relationship of the destination, or nil if there is none.
   package let inverse: String?
   package let deleteRule: DeleteRule
-  /// Whether a to-one may be null; without meaning for a to-many.
+  /// Whether a to-one may be null; unused for a to-many.
   package let optional: Bool
   package let minimumCount: Int
   package let maximumCount: Int?
@@ -66,8 +66,8 @@ package final class RelationshipDescription: Sendable, Equatable {
 }
 
 extension RelationshipDescription {
-  /// Whether the relationship is its own inverse, like friendship: a link row holds in both
-  /// directions.
+  /// Whether the relationship is its own inverse, like friendship: one link row connects its two
+  /// objects in both directions.
   package var isSymmetric: Bool {
     if case .linkTable(_, let kept, _) = storage {
       inverse == name && kept == name && destination == owner

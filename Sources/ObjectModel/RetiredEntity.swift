@@ -3,9 +3,9 @@ package import JSON
 
 /// An entity that only earlier versions of a store's model had, and whose changes are in the log.
 ///
-/// A retired entity has no table. Its description has the attributes and to-ones whose values the
-/// log has, and does not mark inherited properties. Its entity number is greater than all entity
-/// numbers of the model.
+/// A retired entity has no table. Its description lists the attributes and to-ones whose values the
+/// log contains, and does not distinguish inherited properties. Its entity number is greater than
+/// all entity numbers of the model.
 package struct RetiredEntity: Sendable {
   package let description: EntityDescription
   /// The greatest number that an object of the entity had.
@@ -13,7 +13,7 @@ package struct RetiredEntity: Sendable {
   /// A later entity of the same name does not reuse object numbers up to `lastObject`.
   package let lastObject: Int64
 
-  /// The first entity number of a retired entity; a model has fewer entities.
+  /// The least entity number of a retired entity, above the entity numbers of all models.
   package static let numberMin = 1_000_001
 
   package init(description: EntityDescription, lastObject: Int64) {

@@ -1,6 +1,6 @@
 import JSON
 
-/// The content that a search index has for an entity's objects.
+/// The settings that define the content of the search index for an entity's objects.
 package struct SpotlightDescription: Sendable, Equatable {
   /// The attribute shown as a hit's title; always indexed.
   package let displayName: String?
@@ -9,7 +9,7 @@ package struct SpotlightDescription: Sendable, Equatable {
   /// The key paths over relationships whose texts are indexed with the object, in the order of the
   /// model.
   package let keywords: [String]
-  /// The predicate of objects that the index leaves out; nil for none.
+  /// The predicate that selects the objects that the index leaves out; nil for none.
   package let exclude: String?
   /// The key path over to-ones whose value is the domain of an object; nil for none.
   package let domain: String?
@@ -20,7 +20,7 @@ package struct SpotlightDescription: Sendable, Equatable {
   /// The names of the indexed texts: attributes, then key paths.
   package var fields: [String] { weights.map(\.name) + keywords }
 
-  /// The key paths whose values an object's content has in addition to its attributes: the
+  /// The key paths whose values the index reads in addition to the object's attributes: the
   /// keywords, then the domain.
   package var paths: [String] { keywords + [domain].compactMap(\.self) }
 

@@ -2,8 +2,8 @@ package import CordialValues
 package import Interruptions
 
 extension AttributeDescription {
-  /// The contradiction that excludes every value except null, or excludes the default; nil if there
-  /// is none.
+  /// The contradiction in the rules that makes every value except null invalid, or that makes the
+  /// default invalid; nil if there is none.
   var contradiction: String? {
     if let minimum, let maximum, Self.isLess(maximum, minimum) {
       return "The minimum is above the maximum: no value is allowed"

@@ -51,7 +51,7 @@ import CGMP
 
   /// The decimal digits, without a sign.
   var digits: String {
-    // The text also needs room for the sign and the NUL.
+    // The buffer must also hold the sign and the NUL.
     let capacity = unsafe __gmpz_sizeinbase(number, 10) + 2
     let text = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: capacity) { buffer in
       unsafe __gmpz_get_str(buffer.baseAddress, 10, number)
@@ -102,7 +102,7 @@ import CGMP
     }
   }
 
-  /// Returns the remainder of a division, which has the sign of the dividend.
+  /// Returns the remainder of a division; the remainder has the sign of the dividend.
   ///
   /// - Precondition: The divisor is not zero.
   func remainder(by divisor: WideInteger) -> WideInteger {

@@ -2,7 +2,7 @@ package import ObjectModel
 import SQLite
 import StoreLayout
 
-/// The statements that log a bulk change that Cordial makes with triggers off.
+/// The statements that log Cordial's own bulk changes, during which the triggers are off.
 ///
 /// These statements write the same log rows as the triggers, at a third of the cost. The triggers
 /// log all other changes.

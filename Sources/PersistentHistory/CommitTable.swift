@@ -15,8 +15,8 @@ package final class CommitTable {
   private let generation: UInt32
   private let entryStatement: PreparedStatement
   private let oldestStatement: PreparedStatement
-  /// The query for the newest barrier; nil if the store lacks `cordial_undo`, which only a store of
-  /// an earlier version does.
+  /// The query for the newest barrier; nil if the store has no table `cordial_undo`. Only a store
+  /// of an earlier version lacks this table.
   private let barrierStatement: PreparedStatement?
 
   /// Creates the table of a connection.
@@ -69,7 +69,8 @@ package final class CommitTable {
     return try entryStatement.step() ? entry(entryStatement) : nil
   }
 
-  /// Returns the commit of a token, or nil if this store never had it, or no longer retains it.
+  /// Returns the commit of a token; nil if the store never had the commit or no longer retains the
+  /// commit.
   package func entry(of token: StoreToken) throws -> Entry? {
     guard let entry = try entry(token.number), entry.token == token else { return nil }
     return entry

@@ -21,7 +21,7 @@ package struct Follower: Sendable, Equatable {
   ///   - silence: The time for which a follower may be silent, in milliseconds.
   /// - Returns: Whether the follower has expired.
   package func isExpired(_ now: Int64, after silence: Int64) -> Bool {
-    // The stored time may be any number, so that the sum may overflow.
+    // The stored time may be any number, so the sum may overflow.
     let end = lastRequest.addingReportingOverflow(silence)
     return !end.overflow && end.partialValue < now
   }

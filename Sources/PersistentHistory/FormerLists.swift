@@ -15,7 +15,8 @@ package struct FormerLists {
   private var lists: [ListName: [Int64: Int64]] = [:]
   /// The to-ones whose inverses are among the lists.
   private var toOnes: [RelationshipDescription] = []
-  /// The object number that each of these to-ones references, if `lists` contains the inverse list.
+  /// The object number that an object's to-one references; absent if `lists` does not contain the
+  /// list of the referenced object.
   private var targets: [Reference: Int64] = [:]
 
   private struct ListName: Hashable {
@@ -29,7 +30,7 @@ package struct FormerLists {
     let object: Int64
   }
 
-  /// The sort position of a member whose position the log lacks; it sorts the member last.
+  /// The placeholder for a sort position that the log does not contain; it sorts the member last.
   private static let unknown = Int64.max
 
   package init(_ model: Model) {
@@ -102,7 +103,8 @@ package struct FormerLists {
     }
   }
 
-  /// Moves an object into the inverse lists of the objects that its to-ones referenced earlier.
+  /// Moves an object back into the inverse lists of the objects that its to-ones referenced before
+  /// a log row.
   ///
   /// - Parameters:
   ///   - row: A log row of an object.

@@ -1,9 +1,9 @@
 package import CordialValues
 
-/// The first and last commits of a range that changed each object.
+/// The first and the last commit that changed each object in a range of commits.
 extension HistoryLog {
-  /// Returns the combined changes after one commit up to another, and the first and last commit
-  /// that changed each object.
+  /// Returns the combined changes after the commit `from` up to the commit `through`, and the first
+  /// and the last commit that changed each object.
   ///
   /// - Parameters:
   ///   - from: The commit after which the changes begin.

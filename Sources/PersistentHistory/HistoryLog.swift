@@ -104,7 +104,8 @@ package final class HistoryLog {
     return try lastLoggedStatement.step() ? lastLoggedStatement.integer(0) : 0
   }
 
-  /// Returns the combined changes between two heads, if they are few enough.
+  /// Returns the combined changes from a position of the log to the newest commit, if at most
+  /// `changesMax` changes are logged in between.
   ///
   /// - Parameters:
   ///   - from: The commit after which the changes begin, with its last change.
@@ -113,7 +114,7 @@ package final class HistoryLog {
   /// - Returns: The change set; nil when there are more changes, or when the log does not reach
   ///   back to `from`.
   /// - Throws: `SQLiteError`.
-  /// - Complexity: Linear in the changes logged between the two.
+  /// - Complexity: Linear in the changes logged between `from` and `head`.
   package func changeSet(
     from: LogPosition,
     to head: HistoryHead,
@@ -130,14 +131,14 @@ package final class HistoryLog {
     return set
   }
 
-  /// Returns the combined changes after one commit up to another.
+  /// Returns the combined changes after the commit `from` up to the commit `through`.
   ///
   /// - Parameters:
   ///   - from: The commit after which the changes begin.
   ///   - through: The commit with which the changes end; both commits are sealed.
   /// - Returns: The change set; nil if the log does not reach back to `from`.
   /// - Throws: `SQLiteError`.
-  /// - Complexity: Linear in the changes logged between the two.
+  /// - Complexity: Linear in the changes logged between the two commits.
   package func changeSet(from: Int64, through: Int64) throws -> ChangeSet? {
     guard let range = try changeRange(from: from, through: through) else { return nil }
     var set = ChangeSet(from: from, through: through)
@@ -325,7 +326,7 @@ package final class HistoryLog {
   ///   - through: The last commit.
   ///   - limit: The maximum number of commits.
   ///   - changesMax: The maximum number of changes that are read for a commit; a commit with more
-  ///     changes is passed without them.
+  ///     changes is passed without its changes.
   ///   - body: Called with each commit; returns whether to continue.
   /// - Throws: `SQLiteError`, and the errors of the body.
   package func eachCommit(

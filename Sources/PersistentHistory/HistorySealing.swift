@@ -117,9 +117,10 @@ package final class HistoryWriter {
           AND "_id" NOT IN (SELECT object FROM cordial_change WHERE \(range) AND kind IN (0, 2))
         """
       )
-      // An update row gets the version that the update creates, so that a client with an older
-      // version conflicts. If the object was deleted afterwards, its version was not incremented;
-      // the row then gets the version after the deletion's version.
+      // The log row of an update gets the version that the update creates, so that a save by a
+      // client with an older version conflicts. If the object was deleted after the update, sealing
+      // did not increment the object's version. The log row then gets the version at the deletion
+      // plus one.
       try db.execute(
         """
         UPDATE cordial_change SET version = coalesce(

@@ -29,7 +29,7 @@ package struct HistoryRow: Sendable {
   /// The object's version; nil for derived values, sort positions and link rows.
   package let version: Int64?
 
-  /// Creates a row with the content of a trigger's row, for tests without a log.
+  /// Creates a row as a trigger would log it, for tests without a log.
   package init(
     number: Int64,
     key: ObjectKey,
@@ -127,7 +127,8 @@ package struct HistoryRow: Sendable {
     case .delete: return [ObjectChange(key: key, kind: .delete)]
     case .update:
       if isMemberRemoval { return [] }
-      // A move is logged under the entity that declares the to-many, maybe an ancestor.
+      // A move is logged under the entity that declares the to-many, which may be an ancestor of
+      // the owner's entity.
       let key = model.key(entity, object)
       return [
         ObjectChange(
@@ -282,8 +283,8 @@ struct HistoryChanges {
     case (.update, .delete): all[changeIndex].kind = .delete
     case (.insert, .delete): transients.insert(key)
     case (.insert, .insert): transients.remove(key)
-    // Before this insert, a dangling link row of an earlier object with the same number was
-    // removed.
+    // The recorded update is the removal of a dangling link row. That link row referenced an
+    // earlier object with the same number.
     case (.update, .insert): all[changeIndex].kind = .insert
     case (.delete, .insert):
       all[changeIndex].kind = .update

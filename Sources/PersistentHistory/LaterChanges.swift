@@ -32,8 +32,8 @@ package struct LinkRowIdentity: Hashable, Sendable {
 ///
 /// These changes are ignored:
 /// - a change that was undone
-/// - an undo of a commit that is not older than the group
-/// - a redo by the group's author of a commit that is not newer than the group
+/// - an undo of the group itself or of a newer commit
+/// - a redo, by the group's author, of the group itself or of an older commit
 package struct LaterChanges: Sendable {
   /// The kind of commit that made a change.
   enum CommitKind {
@@ -50,8 +50,8 @@ package struct LaterChanges: Sendable {
   }
 
   private let model: Model
-  /// The ordinary commit with which each group's chain of reverts began, by the group's first
-  /// commit.
+  /// The ordinary commit from which each group's chain of undos and redos started, by the group's
+  /// first commit.
   var origins: [Int64: Int64] = [:]
   /// The value before each write, by object and property.
   private var written: [ObjectKey: [String: [Entry<LoggedValue>]]] = [:]

@@ -123,7 +123,8 @@ package final class PastTables {
     try db.progress.withoutInterruption { try hide(after: former.change, of: former.newest) }
   }
 
-  /// Records that a rollback ended the transaction and removed the views that it had created.
+  /// Records that a rollback ended the transaction and removed the views that the transaction had
+  /// created.
   ///
   /// The next `hide` creates all views again.
   package func transactionEnded() { hidden = nil }
@@ -220,7 +221,7 @@ package final class PastTables {
   }
 }
 
-/// The former rows of the changed rows, computed by rewinding the log from its end.
+/// The former content of the changed rows, computed by rewinding the log from its end.
 private struct FormerRows {
   /// The link rows of one table.
   struct Links {
@@ -290,9 +291,9 @@ private struct FormerRows {
         guard let index = entity.columns.firstIndex(of: value.property) else { continue }
         values[index + 2] = value.stored(in: entity)
       }
-      // The first write of a commit increments the version by one and logs the new version. Sealing
-      // increments the versions of an external client's changes, so that unsealed versions are
-      // unchanged.
+      // The first write of a commit increments the object's version by one and logs the new
+      // version. Changes by an external client increment versions only at sealing, so an unsealed
+      // change leaves the version unchanged.
       if row.number <= sealedThrough, let version = row.version {
         values[1] = .integer(version &- 1)
       }

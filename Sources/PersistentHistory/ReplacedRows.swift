@@ -165,10 +165,11 @@ struct ReplacedRows {
     return pieces.isEmpty ? "''" : pieces.joined(separator: " || ")
   }
 
-  /// Logs that replaced rows moved to the end of their lists, instead of a removal from the lists.
+  /// Changes the logged removal of each replaced row from its list into a move to the end of the
+  /// list.
   ///
-  /// The method handles rows whose to-one is unchanged. If a row was already last, the method
-  /// deletes the log row.
+  /// The method handles rows whose to-one is unchanged. If the row was already the last of its
+  /// list, the method deletes the log row.
   private func logMoves(
     _ toOne: RelationshipDescription,
     _ toMany: RelationshipDescription,

@@ -15,7 +15,8 @@ package enum StoreMetadata: String, Sendable, CaseIterable {
   case retired
   /// The slot of each entity as a JSON object; the slot determines the range of object numbers.
   case slots
-  /// The generation of the store's tokens, in hexadecimal digits; a copy of a store has its own.
+  /// The generation of the store's tokens, in hexadecimal digits; each copy of a store gets a new
+  /// generation.
   case generation
   /// The identifier of the store in wrapped IDs.
   case identifier
@@ -25,8 +26,8 @@ package enum StoreMetadata: String, Sendable, CaseIterable {
   case unicode
   /// Present when some to-one may reference a missing object; see `DanglingReferences`.
   case mayDangle
-  /// The number of the commit since which no to-one references a missing object, unless `mayDangle`
-  /// is present; missing in a store of an earlier program.
+  /// The number of a commit. Unless `mayDangle` is present, no to-one has referenced a missing
+  /// object since this commit. A store of an earlier program lacks this fact.
   case soundAfter
 
   /// The name of the table.

@@ -82,7 +82,7 @@ package final class UndoLog {
       return index < ranges.count && ranges[index].contains(number)
     }
 
-    /// Returns the ordinary commit with which a revert's chain of reverts began.
+    /// Returns the ordinary commit from which a revert's chain of undos and redos started.
     func origin(_ number: Int64, _ index: Int64?) -> Int64 {
       var name = (number: number, index: index)
       while let index = name.index,
@@ -195,7 +195,8 @@ package final class UndoLog {
           )
         }
       } else if direction == .redo {
-        // An ordinary save with changes ends the redo; a save without changes does not.
+        // Undos before an ordinary save with changes cannot be redone. A save without changes has
+        // no effect on redo.
         guard rows.integer(1) == before else { return (collector.end(), false) }
       } else if rows.integer(1) == before {
         // A commit without changes does not separate the commits before and after it.

@@ -29,8 +29,9 @@ package final class CommitWatcher: Sendable {
   ///
   /// - Parameters:
   ///   - path: The path of `store.sqlite`.
-  ///   - isPrompt: Whether the kernel reports writes. Otherwise only the slow timer looks for
-  ///     commits: the end of the kernel's reports delays the end of a process by 12 ms.
+  ///   - isPrompt: Whether the kernel reports writes. If false, only the slow timer looks for
+  ///     commits. A short-lived process passes false, because removing the kernel's watch delays
+  ///     the end of the process by 12 ms.
   ///   - handler: Called on the watcher's thread when there may be a new commit.
   package init(path: String, isPrompt: Bool = true, handler: @escaping @Sendable () -> Void) {
     self.handler = handler
@@ -64,7 +65,7 @@ package final class CommitWatcher: Sendable {
     timer.resume()
   }
 
-  /// Schedules one call of the handler for all writes until that call.
+  /// Schedules one call of the handler, which covers all writes before that call.
   private func changed() {
     let starts = state.withLock { state in
       guard !state.isScheduled, !state.isStopped else { return false }

@@ -2,8 +2,9 @@ package import Dispatch
 
 /// A wrapper for a value that is not `Sendable`, which several threads use one after the other.
 ///
-/// A value that only one serial queue uses is bound to that queue, and each use is checked. For any
-/// other value, the owner ensures the order: the pool lends a reader to one worker at a time.
+/// If only one serial queue uses the value, the wrapper checks that each use is on this queue. For
+/// any other value, the owner prevents simultaneous uses: the pool lends a reader to one worker at
+/// a time.
 package struct Confined<Value>: @unchecked Sendable {
   private let stored: Value
   private let queue: DispatchQueue?
@@ -12,7 +13,7 @@ package struct Confined<Value>: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - value: The value.
-  ///   - queue: The only queue that uses the value; nil when the owner ensures the order.
+  ///   - queue: The only queue that uses the value; nil if the owner prevents simultaneous uses.
   package init(_ value: Value, to queue: DispatchQueue? = nil) {
     stored = value
     self.queue = queue

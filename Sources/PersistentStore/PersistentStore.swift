@@ -32,8 +32,8 @@ package final class PersistentStore: Sendable {
   let environment: StoreEnvironment
   private let extensions: StoreExtensions
   private let tuning: StoreTuning
-  /// The function that opens a reader, and checks that the store's files are still the opened
-  /// files.
+  /// The function that opens a reader, and checks that the store's files are still the files that
+  /// this process opened.
   private let openReader: @Sendable () throws -> StoreReader
   /// The check that the store's files are still the files that this process opened; nil if the
   /// connections take no locks.
@@ -42,8 +42,8 @@ package final class PersistentStore: Sendable {
   private let readers: ReaderPool
   /// The readers of past commits.
   ///
-  /// These readers are separate, because their temporary views make SQLite recompile a connection's
-  /// statements.
+  /// These readers have their own connections. A reader of a past commit creates temporary views,
+  /// which make SQLite recompile all statements of the connection.
   private let pastReaders: ReaderPool
   /// The sorts of requests for which the store had no database index.
   package let unindexedSorts = UnindexedSorts()
@@ -123,7 +123,8 @@ package final class PersistentStore: Sendable {
         }
       }
       isReadOnly = mode == .readOnly || mismatch != nil
-      // The writer rebuilds text of another ICU version before any reader opens the file.
+      // Before any reader opens the file, the writer rebuilds text that was folded by another ICU
+      // version.
       if !isReadOnly { facts.hasCurrentTexts = true }
       facts.computing = extensions.computedValues
       self.facts = facts

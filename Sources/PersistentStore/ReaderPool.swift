@@ -86,8 +86,8 @@ final class ReaderPool: Sendable {
 
     /// Removes and returns the next read.
     ///
-    /// - Parameter crowd: The number of running reads at which a source that has a running read
-    ///   begins no other read.
+    /// - Parameter crowd: If at least this number of reads run, a source with a running read begins
+    ///   no further read.
     /// - Returns: The read; nil if no read may begin. The pool calls this method again when a read
     ///   ends.
     mutating func next(crowd: Int) -> (turn: ReadTurn, body: Body)? {
@@ -116,7 +116,7 @@ final class ReaderPool: Sendable {
   private let readersMax: Int
   /// The number of connections that stay open.
   private let readersKept: Int
-  /// The number of running reads at which a client that has a running read begins no other read.
+  /// If at least this number of reads run, a client with a running read begins no further read.
   ///
   /// The remaining connections are for clients without a running read.
   private var crowd: Int { readersMax - readersMax / 2 }

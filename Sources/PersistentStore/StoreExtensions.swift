@@ -10,7 +10,8 @@ package struct StoreExtensions: Sendable {
   /// The program's functions for transient attributes, by the names in `computed` of a model.
   package var computedValues: [String: ComputedValue] = [:]
 
-  /// A function that returns faults of a model that the store cannot find, such as in `spotlight`.
+  /// A function that returns faults of a model, such as faults in `spotlight`, that the store
+  /// itself cannot find.
   ///
   /// The store calls this function only with models that have no other faults. If the function
   /// returns faults, the store is neither created nor migrated.

@@ -281,7 +281,7 @@ package struct StoreVerification {
 
   /// Compares an entity's objects with their logged states, both in the order of the objects.
   private mutating func checkHistory(_ entity: EntityDescription, _ audit: LogAudit) throws {
-    // The insert of each object must be logged only if no history was ever purged.
+    // If no history was ever purged, the log must have the insert of each object.
     let isWhole = try snapshot.oldest().number == 0
     var (wrong, gaps, missing) = (HistoryProblems(), HistoryProblems(), HistoryProblems())
     func check(_ object: Int64, _ version: Int64, _ state: LogAudit.State) {

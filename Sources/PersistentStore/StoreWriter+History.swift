@@ -128,7 +128,7 @@ extension StoreWriter {
       try db.progress.stopping(by: work.interruption) {
         try db.interruptingCalls { try db.execute("VACUUM") }
       }
-      // This does not wait for readers, because all saves would wait too.
+      // `emptyLog` does not wait for readers, because all saves would wait too.
       if try emptyLog(db) { writeAheadLog.wasEmptied() }
     }
   }

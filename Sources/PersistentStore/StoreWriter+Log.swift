@@ -28,7 +28,8 @@ extension StoreWriter {
         try db.begin(.immediate)
         try db.rollback()
       } catch let error as SQLiteError where error.code == .busy {
-        // Another process holds the lock. A Cordial process checks the log itself.
+        // Another process holds the lock. If that process is a Cordial process, it checks the log
+        // itself.
       }
     }
   }

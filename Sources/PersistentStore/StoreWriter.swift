@@ -205,7 +205,8 @@ final class StoreWriter {
       try statements.rollback.run()
       throw error
     }
-    // BEGIN and COMMIT run without the limit: SQLite could interrupt them after their effect.
+    // BEGIN and COMMIT run without the limit, because SQLite could report an interruption after the
+    // statement has taken effect.
     if let instructionsMax { db.progress.limit(instructionsMax: instructionsMax) }
     defer { db.progress.liftLimit() }
     do {
@@ -327,8 +328,9 @@ final class StoreWriter {
     }
   }
 
-  /// Returns whether an update changed an object; an update of derived values alone may have ended
-  /// with the former values.
+  /// Returns whether an object still differs from its state before an update.
+  ///
+  /// An update may change derived values and later restore their former values.
   private func differs(_ change: HistoryChange) throws -> Bool {
     let entity = tables.layout.entity(change.key)
     guard change.properties.allSatisfy(entity.entity.isDerived), !change.properties.isEmpty else {
@@ -361,7 +363,8 @@ final class StoreWriter {
         dryRun: DryRun(
           error: nil,
           deletes: performed.deleted,
-          // Objects that an undo restores have IDs; other inserts have no IDs yet.
+          // An undo restores objects with their former IDs. Other inserted objects have no IDs yet,
+          // so the list omits them.
           updates: try log.netChanges(after: head).filter {
             try $0.kind == .insert ? request.revert != nil : $0.kind == .update && differs($0)
           }.map(\.key).sorted().map(builder.name),

@@ -22,10 +22,10 @@ private struct LockWait: Sendable {
 
 /// The queue of the writer, which processes requests in groups.
 ///
-/// Each source, mostly a client connection, has a line, which keeps the order of its requests. A
-/// group takes requests from the lines in turn, so that thousands of requests of one source do not
-/// delay other sources. A save by predicate may read for seconds. It is a group of its own, so that
-/// no other save waits for two such saves.
+/// Each source, usually a client connection, has a line of requests in the order of their arrival.
+/// A group takes requests from the lines in turn, so that thousands of requests of one source do
+/// not delay other sources. A save by predicate may read for seconds. Such a save forms a group
+/// alone, so that no other save waits for two saves by predicate.
 final class WriterQueue: Sendable {
   /// The maximum number of requests in a group.
   private static let groupMax = 64
@@ -70,7 +70,7 @@ final class WriterQueue: Sendable {
     var lines: [Int: Deque<Work>] = [:]
     /// The sources with requests in lines, in the order of their turns.
     var turns: Deque<Int> = []
-    /// The source of the save by predicate that was the last group; nil after any other group.
+    /// The source of the last group if that group was a save by predicate; otherwise nil.
     var lastReader: Int?
     /// Whether the queue performs requests, or a caller performs a save at once.
     var isRunning = false

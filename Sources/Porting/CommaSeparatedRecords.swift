@@ -6,7 +6,8 @@ extension CommaSeparated {
 
     /// The position of the reader in a field.
     ///
-    /// A quote at the beginning of a field starts quoted text, and the next single quote ends it.
+    /// A quote at the beginning of a field starts quoted text. The next quote that is not doubled
+    /// ends the text.
     private enum Position {
       /// In a field without quotes, or at its beginning.
       case unquoted

@@ -10,13 +10,14 @@ struct ComponentSearch {
     ///
     /// The caller enters this object unless it is known.
     case object(String)
-    /// The IDs and the ranges of objects that all require one another.
+    /// The IDs and the byte ranges of a component's objects, all of which require one another.
     ///
-    /// All other objects that they require are in earlier components, or the caller knows them.
+    /// Every other object that the component requires is in an earlier component or is known to the
+    /// caller.
     case component([String], [Waiting])
   }
 
-  /// An object that is on the path from the first object.
+  /// An object on the path from the first object to the current object.
   private struct Step {
     let id: String
     let number: Int

@@ -49,7 +49,8 @@ package enum Exporter {
     return token
   }
 
-  /// Returns an object with composites as nested objects, although a fetch returns them by path.
+  /// Returns an object whose composites are nested objects; a fetch returns each member of a
+  /// composite under its path.
   private static func nested(_ object: JSONValue) -> JSONValue {
     .object(
       (object.members ?? []).map { member in
@@ -111,8 +112,9 @@ package enum Exporter {
 
   /// Returns whether the export contains a relationship.
   ///
-  /// The inverse to-one restores a to-many, except for its order. A to-many that must not be empty
-  /// names the objects that an import saves together with the owner.
+  /// The export omits a to-many that an import restores from its inverse to-one. It contains an
+  /// ordered to-many, because the inverse does not have the order. It contains a to-many that must
+  /// not be empty, so that an import saves the members together with the owner.
   private static func isKept(_ relationship: RelationshipDescription) -> Bool {
     relationship.storage != .inverseColumn || relationship.ordered || relationship.minimumCount > 0
   }

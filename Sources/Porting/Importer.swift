@@ -173,8 +173,8 @@ package struct Importer {
 
   /// Whether the pending inserts are so long, or so many, that they must be saved now.
   ///
-  /// The inserts from one portion of the file stay below the limits; released objects may exceed
-  /// them.
+  /// The inserts from one portion of the file stay below the limits. Released objects may exceed
+  /// the limits.
   private var isFull: Bool {
     insertBytes > 2 * ObjectLines.portionBytesMax || inserts.count >= 2 * batch
   }
@@ -255,7 +255,8 @@ package struct Importer {
     try stage(released)
   }
 
-  /// Fills the next save with objects that waited for objects in this save.
+  /// Fills the next save with waiting objects whose required objects are all saved or in the next
+  /// save.
   private mutating func stageReleased() throws {
     let (only, index) = (self.entity, self.index)
     while inserts.count < batch, !isFull {

@@ -12,9 +12,9 @@ struct RequiredReferences {
   /// The limit also applies to the waiting objects that one object requires, directly or
   /// indirectly.
   private static let groupMax = 100_000
-  /// The maximum length of these objects in the file, in bytes.
+  /// The maximum length in the file of the objects that one save must store together, in bytes.
   ///
-  /// One message must have room for these objects and for the pending objects.
+  /// The message of the save must have room for these objects and for the pending objects.
   private static let groupBytesMax = InputLines.lineBytesMax / 4 * 3
   /// The minimum number of required objects for which a parsed waiting object stays in memory.
   ///
@@ -111,8 +111,8 @@ struct RequiredReferences {
 
   /// Releases an object after the objects that it requires, if all of these have been read.
   ///
-  /// Tarjan's algorithm finds each strongly connected component of waiting objects after the
-  /// components that it requires.
+  /// Tarjan's algorithm finds the strongly connected components of waiting objects. It returns each
+  /// component after all components that this component requires.
   ///
   /// - Parameters:
   ///   - id: The ID of a waiting object that is not in the table `waiters`.

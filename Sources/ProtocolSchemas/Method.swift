@@ -52,8 +52,8 @@ package final class Method: Sendable {
   package let direction: Direction
   /// Whether the method has a response.
   package let isRequest: Bool
-  /// The notification that the request starts, and the request that ends it; nil for a method
-  /// without notifications.
+  /// The notification that the service sends after the request, and the request that ends these
+  /// notifications; nil for a method without notifications.
   package let subscription: (notification: String, end: String)?
   package let order: Order
   /// Whether the service limits the time of the request; if not, only the client can limit it.

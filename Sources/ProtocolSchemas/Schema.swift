@@ -5,8 +5,8 @@
 //
 // What always holds:
 // 1. The service checks params against the same declaration that it publishes.
-// 2. The service refuses an unknown param, because without it the request could mean something
-//    else.
+// 2. The service refuses an unknown param, because ignoring the param could change the meaning of
+//    the request.
 // 3. Every row of the table has an example that satisfies the row's own schema.
 
 package import CordialProtocol
@@ -56,7 +56,8 @@ package struct Field: Sendable {
 
 /// A violation of a schema: its path in the value, and the reason.
 ///
-/// A failed check adds the path from the innermost value outward, so a valid value needs no text.
+/// The path is built only after a check fails, from the innermost value outward. A check of a valid
+/// value builds no text.
 package struct Mismatch: Sendable {
   private var path = ""
   private let reason: String

@@ -44,7 +44,7 @@ package final class Collation {
       }
     )
     guard code == SQLITE_OK else {
-      // SQLite releases the context only after it has accepted the collation.
+      // SQLite releases the context of a collation only if SQLite has accepted the collation.
       unsafe kept.release()
       return try connection.check(code)
     }

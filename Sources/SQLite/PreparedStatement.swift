@@ -2,8 +2,8 @@ import CSQLite
 
 /// A statement of one connection that is stepped through SQLite's C interface.
 ///
-/// Only its connection's thread uses a statement. Every use ends with `reset()`, best in a `defer`:
-/// a statement that is not reset before its last row keeps a read transaction open.
+/// Only its connection's thread uses a statement. Every use ends with `reset()`, best in a `defer`.
+/// If a use ends before the last row and without `reset()`, a read transaction stays open.
 @safe package final class PreparedStatement {
   /// The compiled statement, which keeps the handle alive.
   private let statement: CompiledStatement
@@ -170,15 +170,15 @@ import CSQLite
 
   /// Resets the statement for its next run.
   ///
-  /// The arguments stay bound, unless one of them is a long text or blob: a statement that waits
-  /// for its next use keeps no copy of it.
+  /// The arguments stay bound. If one of them is a long text or blob, all arguments are unbound
+  /// instead, so that an unused statement keeps no copy of the long value.
   @inlinable
   package func reset() {
     unsafe sqlite3_reset(handle)
     if hasLongArgument { clearArguments() }
   }
 
-  /// Unbinds the arguments, so that SQLite frees its copies of them.
+  /// Unbinds the arguments, so that SQLite frees its copies of their values.
   @usableFromInline
   package func clearArguments() {
     unsafe sqlite3_clear_bindings(handle)

@@ -70,7 +70,8 @@ package final class ProgressHandler: @unchecked Sendable {
     if isStopped { throw SQLiteError(.interrupted) }
   }
 
-  /// Returns whether a collation must return without a comparison, and records this.
+  /// Returns whether a collation must return without a comparison, and records the skipped
+  /// comparison.
   ///
   /// SQLite calls no progress handler while it sorts, and a collation cannot fail. The statement
   /// may finish with a wrong order, so `stopping` rejects the rows that the body has read.
@@ -177,7 +178,7 @@ extension SQLiteConnection {
   }
 }
 
-/// A connection's handle, which another thread uses to interrupt it while the connection is in use.
+/// A connection's handle, with which a second thread interrupts the connection while it is in use.
 @safe private struct InterruptedHandle: @unchecked Sendable {
   let handle: OpaquePointer?
 

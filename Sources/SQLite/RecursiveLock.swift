@@ -1,6 +1,6 @@
 import Glibc
 
-/// A lock that the thread that holds it can acquire again.
+/// A lock that its holding thread can acquire again.
 @safe final class RecursiveLock: @unchecked Sendable {
   /// The mutex; its address must not change.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>

@@ -12,8 +12,8 @@ package enum SQLNames {
 
   /// Returns a text between two quotes, with each quote in it doubled.
   ///
-  /// SQLite reads bytes. A quote before a combining mark or a joiner ends a name too, although it
-  /// is only a part of a `Character`.
+  /// SQLite reads bytes, so a quote ends a name even if a combining mark or a joiner follows. In
+  /// Swift, the quote and the mark form one `Character`.
   private static func enclosed(_ text: String, in quote: UInt8) -> String {
     var bytes = [quote]
     bytes.reserveCapacity(text.utf8.count + 2)

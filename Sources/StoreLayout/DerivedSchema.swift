@@ -31,7 +31,8 @@ package struct DerivedSchema {
       if isOwn, let value = value(derived, of: owner, row: "NEW") {
         statements.append(set(owner, attribute, to: value, where: "\"_id\" = NEW.\"_id\""))
       }
-      // A new object's own value already includes all its members, even the object itself.
+      // The value just computed for a new owner already includes all its members, possibly the
+      // owner itself. The condition below therefore excludes the new object.
       return statements
         + added(
           derived,
@@ -89,7 +90,8 @@ package struct DerivedSchema {
           )
         ]
       case .count, .sum:
-        // The member leaves one owner and joins another, or changes its value at the same owner.
+        // The update moves the member to a different owner, or changes the member's value. In both
+        // cases, the triggers subtract the old amount and add the new amount.
         guard let columns = memberColumns(derived, owner, entity) else { return [] }
         let changed = columns.map { "OLD.\($0) IS NOT NEW.\($0)" }.joined(separator: " OR ")
         return [("OLD", "-"), ("NEW", "+")].flatMap { row, sign in
@@ -195,7 +197,7 @@ package struct DerivedSchema {
 
   /// Returns SQL for a count or sum over the members of the owner's row that is being updated.
   ///
-  /// A sum of decimals uses a function of Cordial's connections.
+  /// The SQL for a sum of decimals calls a function that only Cordial's connections have.
   package func aggregate(_ derived: DerivedExpression, of owner: EntityDescription) -> String? {
     let name: String
     var function = "count(*)"
@@ -234,7 +236,8 @@ package struct DerivedSchema {
     }
   }
 
-  /// Returns SQL for the amount that one member adds, nil if triggers do not add amounts.
+  /// Returns SQL for the amount that one member adds to its owner's count or sum; nil if triggers
+  /// cannot add the amount.
   private func amount(
     _ derived: DerivedExpression?,
     _ members: RelationshipDescription,

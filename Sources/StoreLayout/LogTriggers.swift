@@ -71,7 +71,7 @@ package enum LogTriggers {
   /// Returns the trigger that logs the rows that an `INSERT OR REPLACE` removes.
   ///
   /// SQLite fires no delete trigger for these rows. If a statement replaces nothing, sealing
-  /// removes the rows that this trigger logged.
+  /// deletes the log rows of this trigger.
   private static func displacement(
     _ entity: EntityDescription,
     _ order: OrderSchema
@@ -111,7 +111,7 @@ package enum LogTriggers {
     [[SQLNames.object]] + (entity.identity.map { [[$0.name]] } ?? []) + entity.unique
   }
 
-  /// Returns the SQL condition that the new row replaces a stored row.
+  /// Returns the SQL condition for the stored rows that the new row replaces.
   private static func sameKeys(_ entity: EntityDescription) -> String {
     uniqueKeys(entity).map { columns in
       let same = columns.map { "\(SQLNames.quoted($0)) = NEW.\(SQLNames.quoted($0))" }
@@ -119,7 +119,7 @@ package enum LogTriggers {
     }.joined(separator: " OR ")
   }
 
-  /// Returns the statements that log the rows that satisfy a condition as deleted.
+  /// Returns the statements that log a deletion of each row that satisfies a condition.
   private static func logDisplaced(
     _ entity: EntityDescription,
     _ order: OrderSchema,

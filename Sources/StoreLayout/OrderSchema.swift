@@ -3,8 +3,8 @@ import SQLite
 
 /// The sort positions of the members of ordered to-manys.
 ///
-/// Triggers append new members. They log a member that moved or left, with its former sort
-/// position, as a change of the owner without a version.
+/// Triggers append new members. When a member moves within its list or leaves the list, triggers
+/// log the member's former sort position. The log row is an update of the owner without a version.
 package struct OrderSchema {
   private let model: Model
 
@@ -12,8 +12,8 @@ package struct OrderSchema {
     self.model = model
   }
 
-  /// The distance between sort positions, so that a member fits between two others without moving
-  /// them.
+  /// The distance between sort positions, so that a new member fits between two adjacent members
+  /// whose sort positions stay unchanged.
   package static let gap: Int64 = 65536
 
   /// Returns the statements for the end of the trigger after an insert into an entity's table.
@@ -82,7 +82,7 @@ package struct OrderSchema {
 
   /// Returns the statements that log the sort position of a row that leaves its owners' lists.
   ///
-  /// A trigger runs them before the statement that logs the row's change.
+  /// A trigger runs these statements before the statement that logs the row's change.
   package func removalStatements(of entity: EntityDescription, event: String) -> [String] {
     model.orderedInverses(of: entity).map { toOne, toMany in
       let position = "OLD.\(SQLNames.quoted(SQLNames.positionColumn(toOne.name)))"
@@ -98,7 +98,7 @@ package struct OrderSchema {
 
   /// Returns the statements that log the sort positions of rows that a `REPLACE` may remove.
   ///
-  /// If the `REPLACE` removes no row, sealing deletes the logged rows.
+  /// If the `REPLACE` removes no row, sealing deletes the log rows of these statements.
   package func removalStatements(of entity: EntityDescription, where condition: String) -> [String]
   {
     model.orderedInverses(of: entity).map { toOne, toMany in
@@ -128,7 +128,7 @@ package struct OrderSchema {
     }
   }
 
-  /// Returns the column of the other side's object.
+  /// Returns the column of the object at the other end of a link row.
   private func opposite(_ own: String) -> String { own == "source" ? "target" : "source" }
 
   /// Returns the triggers that set and log the sort positions of link rows.
@@ -183,8 +183,9 @@ package struct OrderSchema {
 
   /// Returns the ordered sides of a many-to-many.
   ///
-  /// A side has the column of its own object, the column of the sort positions among its members,
-  /// the relationship, and the number of its entity.
+  /// `own` is the column of the side's object. `position` is the column of the sort positions among
+  /// the members of this object. `ordered` is the relationship, and `entity` is the number of its
+  /// entity.
   private func sides(
     _ relationship: RelationshipDescription,
     _ owningEntity: EntityDescription
@@ -206,8 +207,8 @@ package struct OrderSchema {
     return sides
   }
 
-  /// Returns SQL for the logged sort position of a to-many's member, before the member moved or
-  /// left.
+  /// Returns SQL for the `before` text of a log row: the to-many, the event of a member, and the
+  /// member's sort position before the event.
   private func before(
     _ toMany: RelationshipDescription,
     _ event: MemberEvent,

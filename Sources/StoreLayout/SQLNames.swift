@@ -11,8 +11,8 @@ extension SQLNames {
   /// The text with which the names of Cordial's triggers begin.
   package static let triggerPrefix = "cordial_"
 
-  /// Returns the column of an object's sort position among the members of its to-one's ordered
-  /// inverse.
+  /// Returns the column that stores an object's sort position in the ordered to-many that is the
+  /// inverse of the object's to-one.
   package static func positionColumn(_ toOne: String) -> String { "_at_" + toOne }
 
   /// The columns of a link row's sort positions: of the target among the source's members, and of
@@ -89,7 +89,7 @@ extension Model {
     orderedInverses(of: entity).map { SQLNames.positionColumn($0.toOne.name) }
   }
 
-  /// Returns the entities that have an entity as an ancestor, in the order of the model.
+  /// Returns the descendants of an entity at all levels, in the order of the model.
   package func descendants(of entity: EntityDescription) -> [EntityDescription] {
     entities.filter { $0.number != entity.number && isKind($0.number, of: entity.number) }
   }
@@ -103,8 +103,8 @@ extension Model {
     return entity.columns.filter { !inherited.contains($0) }
   }
 
-  /// Returns the SQL source of an entity's objects: its table, or a query over the tables of its
-  /// descendants too.
+  /// Returns the SQL source of an entity's objects: the entity's table, or a query over the tables
+  /// of the entity and its descendants.
   ///
   /// - Parameters:
   ///   - entity: The entity.

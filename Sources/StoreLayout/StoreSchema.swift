@@ -131,8 +131,8 @@ package enum StoreSchema {
 
   /// Returns the indexes that a model declares for an entity's sorts and conditions.
   ///
-  /// The result omits indexes that also keep values unique or serve to-ones. Each index has its
-  /// keys, and its name in the store.
+  /// The result omits indexes that also keep values unique or serve to-ones. Each element has the
+  /// keys of an index and the name of this index in the store.
   package static func declaredIndexes(
     of entity: EntityDescription
   ) -> [(keys: [String], name: String)] {

@@ -69,7 +69,7 @@ package final class ByteChannel: Sendable {
   /// The exit code that the owner passed to `close`, nil before that.
   package var exitCode: Int32? { state.withLock { $0.exitCode } }
 
-  /// Runs work on the channel's loop, at once when the caller is on it.
+  /// Runs work on the channel's loop; immediately if the caller is already on the loop.
   package func onLoop(_ work: @escaping @Sendable (ByteChannel) -> Void) {
     guard !channel.eventLoop.inEventLoop else { return work(self) }
     channel.eventLoop.execute { work(self) }
@@ -228,7 +228,8 @@ final class OwnerHandler: ChannelInboundHandler {
   private func feed() {
     isWoken = false
     channel.feed()
-    // The owner also counts the bytes that a slow peer has not accepted, so each call notifies it.
+    // The owner counts the bytes that a slow peer has not accepted, so each call of `feed` notifies
+    // the owner.
     owner.becameWritable(channel)
   }
 

@@ -42,8 +42,9 @@ package enum DescriptorLimit {
 
   /// Returns whether a peer may have a descriptor.
   ///
-  /// The system gives a new descriptor the lowest free number. The check keeps the highest numbers
-  /// free of peers, so that the process can always open its files, however many peers connect.
+  /// The system gives a new descriptor the lowest free number. The check rejects a peer whose
+  /// number is among the highest `reserved` numbers. The process can therefore always open its own
+  /// files.
   static func admits(peer descriptor: CInt) -> Bool {
     rlim_t(descriptor) + rlim_t(reserved) < present().rlim_cur
   }

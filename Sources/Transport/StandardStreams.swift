@@ -43,9 +43,9 @@ package final class StandardStreams: Sendable {
 
   /// Opens standard descriptors that are closed, so that no other file gets their numbers.
   ///
-  /// Standard input is then empty, messages to standard error are lost, and writes to standard
-  /// output fail as they do on a closed descriptor. The process must call this function before it
-  /// opens any other file.
+  /// A reopened standard input is empty, messages to a reopened standard error are lost, and writes
+  /// to a reopened standard output fail as on a closed descriptor. The process must call this
+  /// function before it opens any other file.
   package static func ensureOpen() {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
       // The system gives the lowest number that is free.
@@ -106,7 +106,7 @@ private struct Descriptors {
     TransportError(.cannotListen, "Standard input and output cannot be used: \(reason)")
   }
 
-  /// Returns a copy of a descriptor that no other process shares, if such a copy is possible.
+  /// Returns a descriptor for the same stream that no other process shares, if possible.
   ///
   /// NIO makes a descriptor non-blocking, which would affect every process that shares it. Pipes
   /// and terminals can be reopened; sockets can only be duplicated.

@@ -102,8 +102,8 @@ import CExpat
       unsafe next += 2
     }
     let element = XMLElement(name: unsafe String(cString: name), attributes: values)
-    // With a document type, Expat silently drops unknown entities in attributes. Only property
-    // lists may have a document type, because they use no such attributes.
+    // With a document type, Expat silently drops unknown entities in attribute values. Only
+    // property lists may have a document type, because no attribute of a property list is read.
     if hasListType, root == nil, element.name != "plist" { refuse("is no property list") }
     open.last?.append(element)
     if root == nil { root = element }

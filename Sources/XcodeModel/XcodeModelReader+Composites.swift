@@ -72,7 +72,8 @@ extension XcodeModelReader {
     return (own ?? (definitions.count == 1 ? definitions[0] : nil)).map { ($0, "name") }
   }
 
-  /// Returns a member of an optional composite as optional: it is null if the composite is null.
+  /// Returns a member of an optional composite with `optional` set, because the member is null if
+  /// the composite is null.
   private mutating func optional(_ attribute: JSONValue, of path: String) -> JSONValue {
     let members = attribute.members ?? []
     let member = "\(path).\(attribute["name"]?.string ?? "")"

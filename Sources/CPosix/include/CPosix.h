@@ -11,8 +11,9 @@
 /// Returns whether epoll accepts a descriptor: a pipe, a terminal or a socket, not a regular file.
 bool posix_is_pollable(int descriptor);
 
-/// Starts a program with two descriptors as its standard input and output, the standard error of
-/// this process and no other descriptor, the default action for SIGPIPE, and no blocked signals.
+/// Starts a program with two descriptors as its standard input and output. The program inherits the
+/// standard error of this process, and no other descriptor. In the program, SIGPIPE has its default
+/// action, and no signal is blocked.
 /// A name without a slash is searched in PATH. The arguments begin with the name and end with NULL.
 /// Returns 0 and sets `*process` to the process ID, or returns the system's error number.
 int posix_start(

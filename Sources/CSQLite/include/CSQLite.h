@@ -9,8 +9,8 @@
 #include <sqlite3.h>
 
 /// Disables SQLite's memory statistics for the whole process. Call it before the first connection
-/// is opened. The statistics take one lock for each allocation, so that the writer and the index
-/// wait for each other.
+/// is opened. Each allocation takes the one lock of the statistics, so the writer and the index
+/// would wait for each other.
 /// Returns 0, or SQLite's result code if SQLite is already initialized.
 int sqlite_disable_memory_counting(void);
 
@@ -28,8 +28,9 @@ int sqlite_enable_triggers(struct sqlite3 *connection, int enabled);
 /// Returns 0, or SQLite's result code.
 int sqlite_distrust_schema(struct sqlite3 *connection, int fires_triggers, int is_defensive);
 
-/// The first byte of a value in a list. Eight bytes follow for a number. The length in four bytes
-/// and the bytes follow for a text and a blob. Numbers are little-endian.
+/// The first byte of a value in a list. A number continues with its eight bytes. A text or a blob
+/// continues with its length in four bytes, followed by its bytes. Numbers and lengths are
+/// little-endian.
 enum VALUE_LIST {
   VALUE_LIST_NULL,
   VALUE_LIST_INTEGER,
@@ -43,10 +44,10 @@ enum VALUE_LIST {
 /// Returns 0, or SQLite's result code.
 int sqlite_add_value_lists(struct sqlite3 *connection);
 
-/// Installs a handler for SIGBUS, so that this process survives if another program shortens a file
-/// by which SQLite's connections share a write-ahead log, and which SQLite has mapped. The handler
-/// replaces each lost page with an empty page of this process, which `sqlite_check_index_of_log`
-/// detects. It replaces the process's action for SIGBUS.
+/// Installs a handler for SIGBUS. SQLite maps the file by which connections share a write-ahead
+/// log. If another program shortens this file, an access to a lost page would end the process. The
+/// handler replaces each lost page with an empty page of this process, which
+/// `sqlite_check_index_of_log` detects. The handler replaces the process's action for SIGBUS.
 /// Returns 0, or -1 with `errno`.
 int sqlite_survive_lost_pages(void);
 
@@ -59,9 +60,9 @@ int sqlite_check_index_of_log(struct sqlite3 *connection);
 
 /// Checks that no other program has changed the write-ahead log. A transaction that writes must be
 /// open. The log must be as long as its index says, and must have the header and the last frame
-/// that the index describes. The index must have this frame and the pages after the end of the
-/// database's file; the first of these pages and some of the later ones are checked. Includes
-/// `sqlite_check_index_of_log`.
+/// that the index describes. The index must list this frame, and the pages that are missing at the
+/// end of the database's file. The function checks the first missing page and some later pages. It
+/// also performs the check of `sqlite_check_index_of_log`.
 /// Returns 0, also without a log; SQLITE_CORRUPT if another program has changed the log; the code
 /// of a read error.
 int sqlite_check_log(struct sqlite3 *connection);

@@ -48,7 +48,7 @@ bool unicode_contains(const void *text, size_t length, const void *part, size_t 
 /// difference.
 int unicode_collate(const char *a, int32_t aLength, const char *b, int32_t bLength);
 
-/// Computes the sort key of UTF-8 text: bytes whose order is that of `unicode_collate`.
+/// Computes the sort key of UTF-8 text: bytes that sort in the order of `unicode_collate`.
 ///
 /// Returns the length of the whole key, with a zero byte at its end; -1 if memory is short. If the
 /// length is greater than `capacity`, the content of `out` is undefined.

@@ -22,7 +22,8 @@ public final class Context: Observable {
   private let author: String?
   private let isStrict: Bool
   private let mergesChanges: Bool
-  /// The actor of the context, which a strict context checks at each use.
+  /// The actor of the context. A strict context checks at each use that the caller runs on this
+  /// actor.
   private let owner: any Actor
 
   private var objects: [WrappedID: any RegisteredObject] = [:]
@@ -342,7 +343,8 @@ public final class Context: Observable {
       author: author
     )
     registrar.withMutation(of: self, keyPath: \.changes) { saved(pending, result) }
-    // Stored values can differ: the store computes values, applies defaults and merges changes.
+    // The stored values can differ from the sent values: the store computes values, applies
+    // defaults and merges changes.
     let stored = pending.filter { result.versions[$0.id] != nil }
     do throws(ClientError) {
       try await load(stored)
@@ -353,7 +355,8 @@ public final class Context: Observable {
     return result
   }
 
-  /// The error of the latest update of the objects from the store; nil if the update succeeded.
+  /// The error of the latest attempt to apply stored values to the objects; nil if the attempt
+  /// succeeded.
   public var mergeError: ClientError? {
     registrar.access(self, keyPath: \.changes)
     return failure
@@ -411,7 +414,7 @@ public final class Context: Observable {
 
   /// The types whose objects are observed.
   private var observed: Set<ObjectIdentifier> = []
-  /// The types to observe after the response to their pending request.
+  /// The types that the context observes again after the response to their pending request.
   private var unobserved: Set<ObjectIdentifier> = []
 
   /// Observes the objects of a type, now or after the response to the type's pending request.

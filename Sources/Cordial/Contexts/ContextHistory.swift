@@ -57,7 +57,7 @@ struct ContextHistory {
     undoable.append(Self.reverted(step))
   }
 
-  /// Restores the state before a step, and returns the step that reverses this restoration.
+  /// Reverts a step, and returns a step that applies the reverted changes again.
   private static func reverted(_ step: [Change]) -> [Change] {
     step.reversed().map { change in
       let back = Change(object: change.object, restore: change.object.snapshot())

@@ -19,7 +19,7 @@ public final class ContextObject<Value: ObjectValue>: Observable, Identifiable {
     var current: Value?
     var isInserted = false
     var isDeleted = false
-    /// Whether the store is known to have no object with the ID.
+    /// Whether the context knows that the store has no object with the ID.
     ///
     /// A rollback of an insertion sets the flag too.
     var isGone = false
@@ -63,7 +63,7 @@ public final class ContextObject<Value: ObjectValue>: Observable, Identifiable {
     return isDeletedNow
   }
 
-  /// Whether the object is deleted, without registering an access.
+  /// The value of `isDeleted`, read without registering an access for observation.
   ///
   /// If another client has deleted the object, its unsaved changes stay visible until their save
   /// fails.
@@ -180,7 +180,7 @@ extension ContextObject: RegisteredObject {
     }
   }
 
-  /// Records the value that is being saved, in which permanent IDs replace temporary IDs.
+  /// Records the value that a save sends. In this value, permanent IDs replace temporary IDs.
   private func save(_ value: Value) {
     state.saving = value
     if state.current != value { mutate { $0.current = value } }
@@ -256,7 +256,7 @@ extension ContextObject: RegisteredObject {
 
 /// Functions that replace the IDs of values and apply changes to newer stored values.
 enum ValueIdentity {
-  /// Returns a copy of a value with a new ID, in which permanent IDs replace temporary IDs.
+  /// Returns a copy of a value with a new ID. In the copy, permanent IDs replace temporary IDs.
   static func replaced<Value: ObjectValue>(
     _ value: Value,
     id: WrappedID,
@@ -279,10 +279,11 @@ enum ValueIdentity {
     }
   }
 
-  /// Returns the newer stored value `new` with the changes between `old` and the edited `value`.
+  /// Returns the newer stored value `new` with the edits applied that turned `old` into `value`.
   ///
-  /// A list of related objects keeps the additions and removals of the edit and of the store. If a
-  /// value cannot be encoded, the function returns the edited value, whose save then fails.
+  /// In a list of related objects, the result combines the additions and removals of the edit with
+  /// those of the store. If a value cannot be encoded, the function returns the edited `value`,
+  /// whose save then fails.
   static func rebased<Value: ObjectValue>(
     _ value: Value,
     from old: Value,

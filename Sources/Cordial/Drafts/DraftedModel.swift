@@ -13,8 +13,9 @@ struct DraftedModel: Sendable {
   ///
   /// - Parameters:
   ///   - facts: The facts about the properties.
-  ///   - names: The names of the entities of the facts, in the order of the drafted entities.
-  ///   - owners: The entities of known objects, by ID.
+  ///   - names: The names of the entities that the facts describe. The draft lists these entities
+  ///     first, in this order.
+  ///   - owners: The name of each known object's entity, by the object's ID.
   /// - Throws: `ClientError` with `valueMismatch` for a property whose facts contradict each other.
   init(
     _ facts: [PropertyFact],

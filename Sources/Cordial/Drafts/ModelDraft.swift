@@ -17,7 +17,7 @@ public struct ModelDraft: Sendable {
   private var facts: [PropertyFact] = []
   private var projections: [JSONValue] = []
   private var entities: [String] = []
-  /// The entities of the samples, by the ID of the sample.
+  /// The name of each sample's entity, by the sample's ID.
   private var owners: [WrappedID: String] = [:]
   private var drafted = DraftedModel()
 
@@ -38,7 +38,8 @@ public struct ModelDraft: Sendable {
   ///   - type: The type.
   ///   - samples: Values of the type; their IDs may be IDs of mocks.
   /// - Throws: `ClientError` with `valueMismatch` for a type that cannot be decoded, and for a
-  ///   property that two types of the entity read in different forms. The draft is then unchanged.
+  ///   property that two types of the entity declare with incompatible types. The draft is then
+  ///   unchanged.
   public mutating func add<Value: ObjectValue>(
     _ type: Value.Type,
     samples: [Value] = []
@@ -87,7 +88,8 @@ public struct ModelDraft: Sendable {
   ///
   /// - Parameter objects: The objects, each with its ID if known. The draft makes every property
   ///   optional.
-  /// - Throws: `ClientError` with `valueMismatch` for a property with values of several forms.
+  /// - Throws: `ClientError` with `valueMismatch` for a property whose values have incompatible
+  ///   types.
   package mutating func add(
     objects: [(id: WrappedID?, entity: String, values: [JSONMember])]
   ) throws(ClientError) {
@@ -131,14 +133,14 @@ public struct ModelDraft: Sendable {
 
   /// The decisions that a person has to make, in the order of the entities.
   ///
-  /// They concern guesses to check, delete rules, unique properties and indexes.
+  /// The decisions concern guesses to check, delete rules, unique properties and indexes.
   public var decisions: [String] { drafted.decisions }
 }
 
 /// A fact about a property, from one type or from one object.
 struct PropertyFact: Sendable {
   let entity: String
-  /// The name in the model, or the key path to it.
+  /// The name of the property in the model, or the key path to the property.
   let path: String
   let kind: DecodedProperties.Kind
   let isOptional: Bool

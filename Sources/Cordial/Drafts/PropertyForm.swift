@@ -12,7 +12,7 @@ enum PropertyForm: Equatable {
   ///
   /// - Parameters:
   ///   - fact: The fact about the property.
-  ///   - owners: The entities of known objects, by ID.
+  ///   - owners: The name of each known object's entity, by the object's ID.
   init(_ fact: PropertyFact, _ owners: [WrappedID: String]) {
     func entity(_ value: JSONValue) -> String? {
       guard let id = value.string.flatMap({ WrappedID($0) }) else { return nil }

@@ -14,7 +14,8 @@ public protocol HistoryFollower: Sendable {
 
   /// Handles a commit.
   ///
-  /// A commit is delivered again if the program ends before the store has recorded its handling.
+  /// A commit is delivered again if the program ends before the store records that the follower has
+  /// handled the commit.
   ///
   /// - Throws: Any error, which ends the run; the next run delivers the commit again.
   func follow(_ commit: StoreCommit) async throws

@@ -22,7 +22,7 @@ public struct StoreCommit: Sendable, Equatable {
     public let kind: Kind
     /// The names of the properties that an update has written.
     public let properties: [String]
-    /// The former values that the history has, by property.
+    /// The values before the change, by property, as far as the history retains them.
     public let before: [String: WireValue]
   }
 

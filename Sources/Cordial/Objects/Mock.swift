@@ -57,7 +57,7 @@ extension TestableConvertibleValueObject {
     storage.object.set(value)
   }
 
-  /// Deletes the object, as another client can delete a stored object at any time.
+  /// Deletes the object, to simulate that another client deletes a stored object.
   public func delete() {
     storage.object.set(nil)
   }

@@ -10,7 +10,7 @@ public import Observation
 /// actor, so that synchronous code on the actor sees no change between two reads. The subscription
 /// ends when the last reference to the result is released.
 public final class FetchedResults<Value: BaseValue>: Observable {
-  /// The latest change of the sequence, for the choice of an animation.
+  /// A change of the sequence. A view can choose its animation by the kind of the change.
   public enum Change: Sendable {
     /// The first rows have arrived; a view shows them without animation.
     case initial
@@ -100,7 +100,8 @@ public final class FetchedResults<Value: BaseValue>: Observable {
     return failure
   }
 
-  /// A sequence with an element for each change; a slow reader gets one for several changes.
+  /// A sequence with an element for each change; a slow reader gets one element for several
+  /// changes.
   public var changes: AsyncStream<Void> { signals.stream() }
 
   /// The sections, in the order of their rows; empty without sections.
@@ -122,7 +123,7 @@ public final class FetchedResults<Value: BaseValue>: Observable {
     }
     guard let rows = news.rows else { return }
     guard !rows.hasSameSequence(as: self.rows) || latest == nil && storedRequest != nil else {
-      // The sequence is equal, but the rows of a new request load their values from a new pool.
+      // The sequence is unchanged, but the rows of a new request load their values from a new pool.
       self.rows = rows
       return
     }

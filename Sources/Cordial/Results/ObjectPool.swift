@@ -31,8 +31,8 @@ final class ObjectPool<Value: BaseValue>: Sendable {
     var needsMore = false
     /// The objects whose values have arrived and are not set yet.
     var arrived: Set<ObjectID> = []
-    /// The position of a result's first response, for the next request by ID; nil after that
-    /// request.
+    /// The position of the result's first response, from which the next request by ID resumes; nil
+    /// after that request.
     var position: String?
   }
 
@@ -46,7 +46,8 @@ final class ObjectPool<Value: BaseValue>: Sendable {
   private let state = Mutex(State())
   private let client: Client
   private let selection: TypeSelection
-  /// The actor on which the values of the objects change; nil for the thread on which they arrive.
+  /// The actor on which the values of the objects change. If it is nil, the values change on the
+  /// thread on which they arrive.
   ///
   /// An observer that reads on this actor misses no change, because no change can happen between
   /// its read and its registration.
@@ -56,7 +57,7 @@ final class ObjectPool<Value: BaseValue>: Sendable {
   private let decode: @Sendable (JSONValue) throws(ValueMismatch) -> Value
   private let report: @Sendable (ClientError) -> Void
 
-  /// The number of rows to load before a row that is read, and from that row on.
+  /// The size of the window: the number of rows before the row that is read, and from this row on.
   private static var around: (before: Int, after: Int) { (25, 75) }
 
   /// The maximum number of subscribed objects outside the window.

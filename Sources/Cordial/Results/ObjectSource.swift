@@ -11,7 +11,7 @@ public struct ObjectSource<Value: BaseValue>: Sendable {
   private let prepare: @Sendable (FetchRequest<Value>) throws(ClientError) -> PreparedRequest
   private let check: @Sendable (WrappedID) throws(ClientError) -> Void
 
-  /// A request in the form of the protocol, with the part of each object that it returns.
+  /// A request in the form of the protocol, with the part of each object that the service returns.
   private struct PreparedRequest {
     let fetch: FetchCall
     let selection: TypeSelection
@@ -78,7 +78,7 @@ public struct ObjectSource<Value: BaseValue>: Sendable {
 /// The pools of the objects that a program requests by ID, one pool for each actor.
 private final class SinglePools<Value: BaseValue>: Sendable {
   private struct Entry {
-    /// The pool, which its objects retain.
+    /// The pool. The reference is weak, because the objects of the pool retain the pool.
     weak var pool: ObjectPool<Value>?
   }
 
@@ -102,7 +102,7 @@ private final class SinglePools<Value: BaseValue>: Sendable {
   }
 }
 
-/// The sequence of IDs of one result, which follows its subscription.
+/// The IDs of one result in their order, which the events of the result's subscription update.
 private final class ResultSequence<Value: BaseValue>: Sendable {
   private let rows = Mutex((list: IdentifierList(), sections: [ResultSection]()))
   private let pool: ObjectPool<Value>
@@ -137,8 +137,8 @@ private final class ResultSequence<Value: BaseValue>: Sendable {
         }
         let changedSections = update.sections
         guard !removed.isEmpty || !inserted.isEmpty || changedSections != nil else { return }
-        // The state drops its reference to the list. But `apply` still copies the list, because the
-        // pool and the former rows share its storage.
+        // `rows` drops its reference to the list. The pool and the former rows still share the
+        // list's storage, so `apply` copies the list.
         var (list, sections) = rows.withLock { rows in
           defer { rows.list = IdentifierList() }
           return rows

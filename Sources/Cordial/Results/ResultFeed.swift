@@ -1,7 +1,7 @@
 import CordialValues
 import Synchronization
 
-/// The reports of a source that the result has not taken yet.
+/// The reports that a source has sent and that the result has not taken yet.
 struct ResultNews<Value: BaseValue>: Sendable {
   /// The newest rows; nil if the source has set none.
   var rows: ResultRows<Value>?
@@ -28,7 +28,8 @@ final class ResultFeed<Value: BaseValue>: Sendable {
 
   private let state = Mutex(State())
   private let continuation: AsyncStream<Void>.Continuation
-  /// A sequence with an element after each report; a slow reader gets one for several reports.
+  /// A sequence with an element after each report; a slow reader gets one element for several
+  /// reports.
   let signals: AsyncStream<Void>
 
   /// The actor of the result.
@@ -95,7 +96,7 @@ final class ResultFeed<Value: BaseValue>: Sendable {
   }
 }
 
-/// The access of one source to the mailbox of a result.
+/// The interface by which one source reports to the mailbox of a result.
 ///
 /// A port has no effect after the mailbox has made the next port.
 struct ResultPort<Value: BaseValue>: Sendable {

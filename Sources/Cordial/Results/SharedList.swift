@@ -79,8 +79,8 @@ struct SharedList<Element: Sendable>: Sendable {
 
   private func start(of part: Int) -> Int { part == 0 ? 0 : ends[part - 1] }
 
-  /// Returns the position in `parts` of the part with an index; the last part for the end of the
-  /// list.
+  /// Returns the index in `parts` of the part that contains the element at an index; the last part
+  /// if the index is the end of the list.
   private func part(with index: Int) -> Int {
     precondition((0...count).contains(index), "The index \(index) is not in 0...\(count)")
     var (low, high) = (0, ends.count - 1)

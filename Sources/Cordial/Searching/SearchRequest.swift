@@ -8,7 +8,7 @@ public struct SearchRequest: Equatable, Sendable {
   ///
   /// Any text is a valid query.
   public var query: String
-  /// The names of the entities; nil for all that are indexed.
+  /// The names of the entities; nil for all indexed entities.
   public var entities: [String]?
   /// An additional condition on the objects; nil for none.
   public var predicate: FetchPredicate?
@@ -31,7 +31,7 @@ public struct SearchRequest: Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - query: The text.
-  ///   - entities: The names of the entities; nil for all that are indexed.
+  ///   - entities: The names of the entities; nil for all indexed entities.
   ///   - predicate: An additional condition on the objects; nil for none.
   ///   - isPrefix: Whether the last word is unfinished.
   ///   - isFuzzy: Whether words with typing mistakes match.

@@ -10,7 +10,8 @@ public struct SearchHit: Sendable, Equatable {
   public let title: String?
   /// The score, which is above zero; hits with greater scores come first.
   public let score: Double
-  /// The ranges of the query's words by property, ascending, in UTF-16 code units of the text.
+  /// For each property, the ranges of the query's words in the text, ascending, in UTF-16 code
+  /// units.
   public let highlights: [String: [Range<Int>]]
 
   init(_ hit: SearchCall.Hit) throws(ClientError) {
@@ -80,7 +81,8 @@ extension Client {
   /// Finds the objects that match a person's text, as values.
   ///
   /// - Parameters:
-  ///   - request: The request; the entity of the type replaces its entities.
+  ///   - request: The request. The search covers the entity of the type, and ignores the request's
+  ///     `entities`.
   ///   - type: The type of the values.
   /// - Returns: The values, best match first.
   /// - Throws: `ClientError`; `valueMismatch` for an object that cannot be decoded as the type, and
@@ -119,7 +121,7 @@ extension Client {
   ///
   /// - Parameters:
   ///   - query: The text.
-  ///   - entities: The names of the entities; nil for all that are indexed.
+  ///   - entities: The names of the entities; nil for all indexed entities.
   ///   - limit: The maximum number of texts.
   /// - Returns: The completed texts, beginning with the text that finds the most objects.
   /// - Throws: `ClientError`; `unknownEntity` for an entity that the model does not have.

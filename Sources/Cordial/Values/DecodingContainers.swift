@@ -37,7 +37,7 @@ final class MemberSource {
 
 /// The members of an object as a keyed container.
 ///
-/// The key `id` of a service's object returns the object's ID.
+/// For an object of a service, the key `id` returns the object's ID.
 struct MemberContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private let source: MemberSource
 

@@ -174,7 +174,8 @@ struct ModelSchema: Sendable {
         )
       }
       switch found {
-      // Decoding checks members of composite attributes, and values across to-many relationships.
+      // The check ends here: decoding checks the members of composite attributes, and the values
+      // across to-many relationships.
       case .attribute where !isLast: return
       case .toMany where !isLast && names[index + 1] != "@count": return
       case .toMany(let destination) where !isLast: owner = destination

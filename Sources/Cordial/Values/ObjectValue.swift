@@ -16,10 +16,11 @@ public protocol ObjectValue: BaseValue, Codable {
   /// The name of the entity in the model.
   static var entity: String { get }
 
-  /// The key paths in the model of computed and renamed properties, by their names in the type.
+  /// The model's key paths for computed and renamed properties, by the property names in the type.
   static var properties: [String: String] { get }
 
-  /// The name of one of the model's `values`, which replaces the properties in a fetch.
+  /// The name of a selection among the model's `values`, which a fetch uses instead of the type's
+  /// properties; nil for none.
   static var projection: String? { get }
 }
 

@@ -79,7 +79,7 @@ private final class PropertyRecorder {
 
 /// A decoder that returns a sample for every value.
 private struct RecordingDecoder: Decoder {
-  /// The recorder of the properties; nil inside of a property.
+  /// The recorder of the properties; nil while the decoder reads the value of a property.
   let recorder: PropertyRecorder?
   let depth: Int
   var codingPath: [any CodingKey] = []

@@ -27,7 +27,7 @@ package enum ValueDecoder {
 /// A JSON value as the input of a `Decodable` type.
 struct NodeDecoder: Decoder {
   let json: JSONValue
-  /// The ID of the object that has the values; nil inside a value.
+  /// The ID of the object whose values are decoded; nil for a value inside the object.
   let id: JSONValue?
   let path: CodingPath
 

@@ -230,7 +230,7 @@ package final class ClientConnection: Sendable {
   package func ended() {
     state.withLock { state in
       state.isClosed = true
-      // The link retains this connection, so that releasing the link breaks a reference cycle.
+      // The link retains this connection; releasing the link breaks this reference cycle.
       state.link = nil
     }
     fail(with: Self.ended)

@@ -179,7 +179,8 @@ final class ClientCore: Sendable {
     do throws(ClientError) {
       return ModelSchema(try await connection.call(ModelCall()).json)
     } catch {
-      // Any other error only means that the client cannot check its types; the service still does.
+      // After any other error, the client works without checking its types; the service still
+      // checks each request.
       if error.code == .connectionEnded { throw error }
       return nil
     }

@@ -82,8 +82,8 @@ struct Import: AsyncParsableCommand {
         of: commaSeparatedEntity,
         batch: batch
       ) { imported in
-        // Saves leave free memory between memory that the index uses, and the allocator keeps such
-        // memory.
+        // The saves leave gaps of free memory between the blocks that the index uses. The allocator
+        // does not return these gaps to the system automatically.
         if imported % Self.returnObjects < batch { ProcessMemory.returnFree() }
         let rate = Self.rate(imported, began.duration(to: .now))
         Terminal.progress("\(imported) objects, \(rate)/s   ")
@@ -93,7 +93,7 @@ struct Import: AsyncParsableCommand {
     }
   }
 
-  /// Creates a store from an archive that contains the history of its store.
+  /// Creates a store from an archive that contains a store's history.
   private func restore(_ contents: Archive.Contents) throws {
     guard model == nil else {
       throw InputError(

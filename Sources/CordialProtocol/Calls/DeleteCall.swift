@@ -62,7 +62,8 @@ package struct DeleteCall: Call {
 package struct CountResult: WireObject {
   /// The history position after the write; nil if a mock's script omits the token.
   package let token: String?
-  /// The number of named or matched objects; nil if a mock's script omits the count.
+  /// The number of objects that the request names by ID, or that match its predicate; nil if a
+  /// mock's script omits the count.
   package let count: Int64?
   /// The IDs of the objects that `delete` deleted, cascades included, or that `update` updated; nil
   /// if the request does not ask for IDs.

@@ -157,8 +157,8 @@ package struct HistoryCall: Call {
 package struct PurgeCall: Call {
   package static let name = MethodName.purgeHistory
 
-  /// The end of the commits to remove, a token or a date; nil if another property limits the
-  /// history.
+  /// The position before which commits are removed, a token or a date; nil if another property
+  /// limits the history.
   package var before: String?
   /// The age up to which commits are kept, in seconds.
   package var seconds: Int64?

@@ -3,7 +3,7 @@ package import JSONRPC
 
 /// The params of `undo` and `redo`.
 package struct RevertParams: Sendable {
-  /// The number of commit groups to revert.
+  /// The number of commit groups to undo or redo.
   package var count = 1
   /// The author whose groups are reverted, nil for the author of the connection.
   package var author: String?

@@ -5,10 +5,12 @@ import JSONRPC
 import PersistentHistory
 import PersistentStore
 
-/// The work that brings results of observed requests, and their clients, to a snapshot.
+/// The work that brings results of observed requests to a snapshot, and builds the updates for
+/// their clients.
 ///
 /// Steps, registrations, flushes, clients that are behind and requests that are read alone all use
-/// this type. It reads the changes since each position once, for all results at that position.
+/// this type. `Advance` reads the changes since each position once, for all results at that
+/// position.
 struct Advance {
   /// The changes between a position and the snapshot.
   final class Span {
@@ -60,7 +62,7 @@ struct Advance {
   private var spans: [LogPosition: Span] = [:]
   /// The last span that did not fit in `spans`.
   private var last: Span?
-  /// The objects from which paths reach changed objects, found once for all fetches.
+  /// The searches for objects from which key paths reach changed objects, shared by all fetches.
   private var origins = RelatedOrigins()
 
   init(_ snapshot: StoreSnapshot, _ limits: Limits, _ table: SubscriptionTable) {
@@ -87,7 +89,7 @@ struct Advance {
     let known = try snapshot.changes(since: position)
     let changes = known ?? ChangeSet(from: position.commit, through: head.number)
     let span = Span(from: position, changes, isComplete: known != nil)
-    // The first span is that of the step itself, and is kept whatever its size.
+    // The first span is the span of the step itself, so it is kept even if it is large.
     let isSmall = spans.count < Self.spansMax && changes.changes.count <= Self.keptChangesMax
     if spans.isEmpty || isSmall { spans[position] = span } else { last = span }
     return span
@@ -114,7 +116,7 @@ struct Advance {
     return entries
   }
 
-  /// Returns the effect of a span's changes as an effect on the result's own objects.
+  /// Translates the effect of a span's changes into an effect on the result's own objects.
   ///
   /// - Parameters:
   ///   - verdict: The effect on the request.
@@ -135,8 +137,8 @@ struct Advance {
   ///
   /// - Parameters:
   ///   - observation: The observation, with its result at the beginning of the span.
-  ///   - verdict: The effect of the span's changes on it.
-  ///   - span: The changes since its position.
+  ///   - verdict: The effect of the span's changes on the observation.
+  ///   - span: The changes since the observation's position.
   /// - Returns: The observation with its result at the snapshot.
   /// - Throws: `Interrupted`; `limitExceeded`; `SQLiteError`.
   mutating func refresh(

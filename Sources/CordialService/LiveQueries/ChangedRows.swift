@@ -10,13 +10,13 @@ extension StoreSnapshot {
 
   private static func isLong(_ value: AttributeValue) -> Bool { value.textBytes > textBytesMax }
 
-  /// Reads the columns of changed objects that requests need, before and after the changes.
+  /// Reads the columns that requests need from changed objects, before and after the changes.
   ///
   /// - Parameters:
   ///   - changes: The changes up to this snapshot.
   ///   - from: The position before the changes.
   ///   - table: The requests.
-  /// - Returns: The rows of the changed objects whose entities have such columns.
+  /// - Returns: The rows of the changed objects whose entities have columns that requests need.
   /// - Throws: `SQLiteError`.
   func rows(
     of changes: ChangeSet,
@@ -37,8 +37,8 @@ extension StoreSnapshot {
   ///   - changes: The changes up to this snapshot.
   ///   - from: The position before the changes.
   ///   - columns: The columns by entity number.
-  /// - Returns: The rows of the changed objects of these entities, except for rows with long texts.
-  ///   SQL compares these rows, because SQL can be stopped.
+  /// - Returns: The rows of the changed objects of these entities, without the rows that have long
+  ///   texts. SQL compares the rows with long texts, because an SQL statement can be interrupted.
   /// - Throws: `SQLiteError`.
   func rows(
     of changes: ChangeSet,

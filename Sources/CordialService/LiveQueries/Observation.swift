@@ -19,7 +19,7 @@ package final class ObservedRequest: Sendable {
   /// Whether updates say why they are sent.
   package let explains: Bool
   package let first: Int
-  /// The function that is tried before the built-in kinds to make the query; nil for none.
+  /// The function that may make the query in place of the built-in kinds; nil for none.
   let added: AddedKind?
   /// The text that identifies the request: requests with equal texts have equal results and
   /// updates.
@@ -108,8 +108,8 @@ package struct Observation: Sendable {
   var mayDangle: Bool
   /// The relationships and entities that decide which objects are included.
   package var inclusion: Inclusion
-  /// The position at which the result was last read or refreshed; it may be valid at later
-  /// positions, too.
+  /// The position at which the result was last read or refreshed. The result may also be valid at
+  /// later positions.
   var position: LogPosition
 
   /// The data on which the included objects of the result depend.
@@ -119,8 +119,8 @@ package struct Observation: Sendable {
     /// The entities of the included objects.
     package var entities: Set<Int> = []
 
-    /// Returns the properties that key paths read, by entity number, with all properties of the
-    /// included entities.
+    /// Returns properties by entity number: the given properties that key paths read, and all
+    /// properties of the included entities.
     func related(with read: [Int: Set<String>]) -> [Int: Set<String>] {
       entities.reduce(into: read) { $0[$1] = [ChangeSet.everyProperty] }
     }

@@ -82,7 +82,8 @@ struct Registration: Sendable {
 
   /// Reads the result, or the difference from the client's result.
   ///
-  /// - Parameter snapshot: The snapshot; if the client resumes, its reader can read past commits.
+  /// - Parameter snapshot: The snapshot. If the client resumes, the snapshot's reader can read past
+  ///   commits.
   /// - Returns: The registration with the complete response.
   /// - Throws: The errors of the request; `SQLiteError`.
   func perform(_ snapshot: StoreSnapshot) throws -> Outcome {
@@ -133,8 +134,8 @@ struct Registration: Sendable {
     return refreshed.isReread ? nil : refreshed.observation
   }
 
-  /// Returns the observation at the snapshot and the rest of the response: a whole result or an
-  /// update.
+  /// Returns the observation at the snapshot, and the rest of the response after the token. The
+  /// rest contains a whole result or an update.
   private func answer(_ snapshot: StoreSnapshot) throws -> (Observation, MessageBytes) {
     let reader = ResultReader(snapshot: snapshot, limits: limits)
     if let known = try refreshed(snapshot) {
@@ -258,8 +259,8 @@ struct Registration: Sendable {
     guard let older, older.position.commit < snapshot.head.number || !older.results.isEmpty else {
       return []
     }
-    // The list must be read before the table. If a step has recompiled an observation before that,
-    // the list lacks the observation, but the table has its new interest.
+    // The list must be read before the table. A step may have recompiled an observation already:
+    // then the list lacks the observation, and the table must have its new interest.
     let recompiled = snapshot.mayDangle ? registry.compiledWithoutDangling() : []
     let table = registry.table()
     var advance = Advance(snapshot, limits, table)

@@ -4,13 +4,13 @@ import ObjectModel
 import PersistentHistory
 import PersistentStore
 
-/// The objects of results from which paths reach changed objects, found once for all fetches that
-/// read the same paths.
+/// A cache of searches for the objects of results from which a key path reaches changed objects.
+/// Fetches that read the same path share one search.
 struct RelatedOrigins {
   private struct Search: Hashable {
     let path: [RelatedReads.Step]
     let objects: Set<Int64>
-    /// The log's identifier of the last change before the changes of the search.
+    /// The identifier of the last logged change before the changes of the search.
     let start: Int64
   }
 
@@ -21,7 +21,8 @@ struct RelatedOrigins {
   /// The maximum number of kept searches.
   private static let searchesMax = 256
 
-  /// Returns an effect that names only objects of a result.
+  /// Returns a verdict that names only the result's own objects, instead of changed objects at the
+  /// ends of paths.
   ///
   /// - Parameters:
   ///   - verdict: The effect, which may name changed objects at the ends of paths.

@@ -7,8 +7,8 @@ import PersistentStore
 
 /// The refresh methods that several kinds of queries share.
 extension ResultReader {
-  /// Recompiles an observation and reads its whole result, if the store may have dangling
-  /// references only since the last compilation.
+  /// Recompiles an observation and reads its whole result, if the observation was compiled before
+  /// the store could have dangling references.
   ///
   /// - Parameter observation: The observation, which receives the new inclusion.
   /// - Returns: The result with the new query; nil if the old plan is still valid.
@@ -82,7 +82,8 @@ extension ResultChange {
     return true
   }
 
-  /// Returns the change of each section's number of objects; nil if rows do not decide.
+  /// Returns the change of the number of objects in each section; nil if the rows do not decide the
+  /// sections of all members.
   private func sectionChanges(
     _ column: String,
     _ members: [ObjectKey: Verdict.Match],

@@ -1,10 +1,10 @@
 /// The time that the observations of a step may take.
 ///
-/// In a step, the connections wait for each other. A step therefore leaves out an observation that
-/// takes long, and the observations of a connection that take long together. These observations are
-/// read alone, while the others move on. The longer a connection has waited for them, the more time
-/// its observations have in a step. The connection thus receives its changes even if commits follow
-/// each other fast.
+/// All connections wait until a step ends. A step therefore leaves out an observation that takes
+/// long, and the observations of one connection that take long together. The left-out observations
+/// are read alone, while the other observations advance. The longer a connection has waited for
+/// left-out observations, the more time its observations get in a step. A late connection therefore
+/// receives its changes even if commits follow each other fast.
 struct StepTime {
   /// The time of one observation, in seconds.
   private let oneMax: Double
@@ -12,8 +12,8 @@ struct StepTime {
   private let isShared: Bool
   /// The start of each connection's wait for left-out observations.
   private let lateSince: [Int: ContinuousClock.Instant]
-  /// The seconds that each connection has used, that all connections have used together, and that
-  /// were spent on observations that the step then left out.
+  /// The used time in seconds: of each connection (`used`), of all connections together
+  /// (`usedByAll`), and of the observations that the step began and then left out (`lost`).
   private var used: [Int: Double] = [:]
   private var usedByAll = 0.0
   private var lost = 0.0
@@ -21,7 +21,7 @@ struct StepTime {
   /// The maximum times of all observations, of one connection, and of an observation or connection
   /// that has waited long, as multiples of the time of one observation.
   private static let (allFactor, connectionFactor, lateFactor) = (40.0, 4.0, 32.0)
-  /// The part of its waiting time that a connection's observations may take.
+  /// The fraction of a connection's waiting time that the connection's observations may take.
   private static let lateness = 0.5
   /// The time in seconds that a connection always has, however long the other connections took.
   private static let least = 0.001
@@ -57,8 +57,8 @@ struct StepTime {
     }
     let late = min(Self.lateFactor * oneMax, Self.lateness * waited)
     let own = max(oneMax, late)
-    // The observations that the step begins and then leaves out may take twice the time of one
-    // observation, together.
+    // The observations that the step begins and then leaves out may together take twice the time of
+    // one observation.
     var left = 2 * own - lost
     if isShared {
       left = min(

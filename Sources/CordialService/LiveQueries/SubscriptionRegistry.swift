@@ -10,7 +10,7 @@ import Synchronization
 /// Equal requests share one observation. The loop changes the registry, and a worker that updates
 /// results reads it.
 final class SubscriptionRegistry: Sendable {
-  /// An observation with its number and its subscriptions, as a caller of the registry receives it.
+  /// A copy of an observation with its number and its subscriptions, for callers of the registry.
   struct Affected: Sendable {
     let number: Int
     let observation: Observation
@@ -24,8 +24,8 @@ final class SubscriptionRegistry: Sendable {
   /// result.
   typealias Moment = Int
 
-  /// An entry, which is a class because each commit looks up many entries, and copies of
-  /// observations are expensive.
+  /// An observation with its subscriptions. `Entry` is a class, because each commit looks up many
+  /// entries, and copies of observations are expensive.
   private final class Entry {
     var observation: Observation
     var subscribers: SmallSet<Subscriber>
@@ -197,7 +197,7 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Records that an observation stays at a position while the others move on.
+  /// Records that an observation stays at a position while the other observations advance.
   ///
   /// - Parameters:
   ///   - number: The number of the observation.
@@ -251,7 +251,7 @@ final class SubscriptionRegistry: Sendable {
   /// The memory of all observations, in bytes.
   var bytes: Int { state.withLock { $0.bytes } }
 
-  /// Returns the memory of all results with one more subscription, in bytes.
+  /// Returns the memory of all observations if a subscription to an observation is added, in bytes.
   func bytes(with observation: Observation) -> Int {
     state.withLock { state in
       let isShared = state.numbers[observation.request.identity] != nil
@@ -290,7 +290,7 @@ final class SubscriptionRegistry: Sendable {
 
   /// Records that all observations at the common position are now valid at a later position.
   ///
-  /// An observation that was apart joins them if its result is at the later position.
+  /// An observation whose result is at the later position is no longer apart.
   func advance(to position: LogPosition) {
     state.withLock { state in
       for number in state.apart where state.entries[number]?.observation.position == position {
@@ -360,7 +360,7 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Ends a period of keeping results that `beginReading` began.
+  /// Ends a period that `beginReading` began. The end of the last period discards the kept results.
   func endReading() {
     state.withLock { state in
       state.readers -= 1
@@ -370,7 +370,7 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Returns an observation with the result that its connection had at a moment.
+  /// Returns an observation with the result that a connection had at a moment.
   ///
   /// - Parameters:
   ///   - number: The number of the observation.
@@ -392,7 +392,7 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Returns the subscriptions with results that the changes may alter.
+  /// Returns the subscriptions whose results the changes may alter.
   func subscribers(affectedBy changes: ChangeSet) -> [Subscriber] {
     let table = table()
     let comparison = ChangeComparison(table.representatives(of: changes), [:], with: table)
@@ -424,12 +424,13 @@ final class SubscriptionRegistry: Sendable {
     state.withLock { state in state.entries.mapValues { ($0.observation, $0.costs) } }
   }
 
-  /// Whether an observation must join the others in the next step: it is apart, and not read alone.
+  /// Whether any observation is apart and not read alone, so that the next step must update it.
   var hasObservationsApart: Bool {
     state.withLock { !$0.apart.isSubset(of: $0.readAlone) }
   }
 
-  /// The least commit of the observations that are apart; nil if there are none.
+  /// The earliest commit among the positions of the observations that are apart; nil if no
+  /// observation is apart.
   var leastApart: Int64? {
     state.withLock { state in
       state.apart.compactMap { state.entries[$0]?.observation.position.commit }.min()

@@ -19,8 +19,8 @@ struct BehindClient: Sendable {
   let position: LogPosition
   /// The subscriptions whose results have changed since that position, ordered by number.
   let views: [View]
-  /// Whether the client stopped reading; such a client starts over if the whole result is shorter
-  /// than the difference.
+  /// Whether the client stopped reading. A client that stopped reading starts over if the whole
+  /// result is shorter than the difference.
   let isBlocked: Bool
 }
 
@@ -37,8 +37,8 @@ struct SubscriptionStep: Sendable {
   let isShared: Bool
   /// The start of each connection's wait for observations that earlier steps have left out.
   let lateSince: [Int: ContinuousClock.Instant]
-  /// The late connections without an observation that is being read alone; the step tries all their
-  /// observations.
+  /// The late connections that have no observation being read alone. The step tries to update all
+  /// observations of these connections.
   let lateWhole: Set<Int>
   let limits: Limits
 
@@ -50,8 +50,8 @@ struct SubscriptionStep: Sendable {
     let observation: Observation
     /// The update from the former result; nil if that result is equal, or if `isAligned` is false.
     let body: UpdateBody?
-    /// Whether the former result was at the position at which the step begins; only then, `body`
-    /// fits clients at that position.
+    /// Whether the former result was at the position at which the step begins. Otherwise, the step
+    /// builds no update for clients at that position.
     let isAligned: Bool
     let costs: ObservationCosts
 
@@ -62,7 +62,7 @@ struct SubscriptionStep: Sendable {
   /// The outcome of the update of an observation.
   enum Updated: Sendable {
     case change(Change)
-    /// The observation ended, with the reason.
+    /// The number of an observation that ended, and its last update, which states the reason.
     case end(Int, UpdateBody)
   }
 
@@ -76,10 +76,10 @@ struct SubscriptionStep: Sendable {
   struct Outcome: Sendable {
     let token: StoreToken
     let position: LogPosition
-    /// The authors of the commits, each with its last commit, in the order of these commits.
+    /// The authors of the commits, each with its last commit, in the order of their last commits.
     let authors: [(author: String?, commit: Int64)]
     var changes: [Change] = []
-    /// The observations that ended, with the reasons.
+    /// The observations that ended, with their last updates, which state the reasons.
     var ended: [(number: Int, body: UpdateBody)] = []
     var leftOut: [LeftOut] = []
     /// The updates of the clients that were behind, ordered by subscription.
@@ -95,8 +95,8 @@ struct SubscriptionStep: Sendable {
 
   /// The maximum number of logged changes, and of concerned observations, of a step on the loop.
   private static let lookUpsMax = 64
-  /// The maximum number of comparisons of a request with a change in a step on the loop, after the
-  /// concerned requests are collected.
+  /// The maximum number of comparisons of concerned requests with changes in a step on the loop.
+  /// The comparisons that find the concerned requests do not count.
   private static let pairsMax = 4096
   /// The time after which a step on the loop is given up.
   private static let loopTimeMax = Duration.milliseconds(10)
@@ -173,7 +173,8 @@ struct SubscriptionStep: Sendable {
           try run(candidate) { _ in .undecided }
         }
       } else {
-        // The step makes one verdict at a time, because the verdicts of a large commit are large.
+        // The step holds one verdict at a time, because the verdicts of a large commit take much
+        // memory.
         for concern in concerned {
           guard let candidate = registry.affected(concern.number) else { continue }
           try run(candidate) { isStopped in
@@ -206,8 +207,8 @@ struct SubscriptionStep: Sendable {
   ///   - registry: All observations.
   ///   - snapshot: A snapshot at or after their positions.
   ///   - limits: The limits of the service.
-  /// - Returns: The results of the first observations: of as many as take about a second, but of at
-  ///   least one.
+  /// - Returns: The results of the first observations. The read ends after about a second, but
+  ///   returns at least one result.
   /// - Throws: The errors that concern the store.
   static func readAlone(
     _ reads: [(number: Int, interruption: Interruption)],
@@ -233,8 +234,8 @@ struct SubscriptionStep: Sendable {
     return results
   }
 
-  /// Returns the effect of the step's changes on an observation; nil if the changes do not affect
-  /// it, or if it was removed meanwhile.
+  /// Returns the effect of the step's changes on an observation; nil if the observation is
+  /// unaffected, or was removed meanwhile.
   private func verdict(
     on concern: ChangeComparison.Concern,
     _ comparison: ChangeComparison

@@ -238,14 +238,14 @@ package struct UpdateBuilder {
     }
   }
 
-  /// Returns the names of the returned values that may differ, ascending.
+  /// Returns the names of the values in an object's row that may differ, ascending.
   func names(_ key: ObjectKey, _ plan: FetchPlan) -> [String] {
     let change = changes.changes[key]
     guard let change, change.kind != .delete else { return plan.reads.relatedNames.sorted() }
     if change.kind == .insert || change.properties.contains(ChangeSet.everyProperty) {
       let entity = snapshot.model.entity(key.entity)
       return plan.reads.valueNames.reduce(into: Set<String>()) { names, value in
-        // The plan of a family also has values of descendants, which this entity may lack.
+        // The plan of an entity also has values of descendant entities, which this entity may lack.
         if entity.property(named: value.key) != nil { names.formUnion(value.value) }
       }.union(plan.reads.relatedNames).sorted()
     }
@@ -255,7 +255,7 @@ package struct UpdateBuilder {
     return (own.isEmpty || reachesRelated(plan) ? own.union(plan.reads.relatedNames) : own).sorted()
   }
 
-  /// Returns whether the changes affect properties that a plan reads of related objects.
+  /// Returns whether the changes affect properties that a plan reads from related objects.
   private func reachesRelated(_ plan: FetchPlan) -> Bool {
     guard !plan.reads.relatedNames.isEmpty else { return false }
     return changes.changes.values.contains { change in

@@ -97,8 +97,8 @@ struct UpdateExplanation {
     let isDecidedByRow: Bool
   }
 
-  /// Explains a change of an object of the result, or of an object that its sections or total
-  /// count.
+  /// Explains a change of an object in the result, or of an object that only the sections or the
+  /// total of the result count.
   ///
   /// `other` explains a change that alters no term.
   private func own(
@@ -134,7 +134,7 @@ struct UpdateExplanation {
     }
   }
 
-  /// Explains the insertion or the deletion of an object that matches, or matched.
+  /// Explains the insertion of an object that matches, or the deletion of an object that matched.
   private func existence(of change: ObjectChange) throws -> [JSONValue] {
     guard let isDecidedByRow = try isMember(change) else { return [] }
     var members: [JSONMember] = [JSONMember(.path, "SELF")]
@@ -288,7 +288,8 @@ struct UpdateExplanation {
     ]
   }
 
-  /// Returns the key path of the request that ends with a property, or the property.
+  /// Returns the first key path of the request that ends with a property; the property itself if no
+  /// key path ends with it.
   private func path(_ property: String) -> String {
     var texts = store.map { [$0.predicate ?? ""] + $0.sort } ?? []
     if let section = store?.sectionBy { texts.append(section) }

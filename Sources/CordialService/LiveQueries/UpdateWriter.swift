@@ -9,7 +9,7 @@ import PersistentStore
 /// the next fragment under the same name, so that each fragment can be sent in a separate message.
 package struct UpdateWriter {
   private var finished: [UpdateFragment] = []
-  /// The beginning of the current fragment, before `writer`.
+  /// The part of the current fragment that precedes the bytes of `writer`.
   private var begun = UpdateFragment()
   private var writer: JSONWriter
   private let fragmentBytesMax: Int
@@ -22,19 +22,20 @@ package struct UpdateWriter {
   private var isEmptyFragment = true
   /// The list that is being written.
   private var list: (name: MemberName, isObject: Bool, isEmpty: Bool)?
-  /// The name of the object around the members; nil without one.
+  /// The name of the object that contains the members; nil if no object contains them.
   private var outer: MemberName?
-  /// Whether the writer drops everything that is written.
+  /// Whether the writer drops all text after the callers' closures have written it.
   let isDiscarding: Bool
 
   /// Creates a writer.
   ///
   /// - Parameters:
-  ///   - fragmentBytesMax: The length that a fragment exceeds only for a single element.
-  ///   - bytesMax: The maximum length of everything, beyond which writing fails; nil without a
-  ///     limit.
-  ///   - isDiscarding: Whether only the caller's bodies need the written text, so that the writer
-  ///     drops it.
+  ///   - fragmentBytesMax: The maximum length of a fragment; only a fragment with a single element
+  ///     may be longer.
+  ///   - bytesMax: The maximum length of all fragments together, beyond which writing fails; nil
+  ///     without a limit.
+  ///   - isDiscarding: Whether the writer drops all text after the callers' closures have written
+  ///     it.
   ///   - meter: The meter of the memory of the members and of the result; nil if no bound applies.
   ///     A meter requires `bytesMax`, unless the writer drops the members.
   init(

@@ -2,10 +2,10 @@ import CordialValues
 import ObjectModel
 import PersistentStore
 
-/// The change of a window by the objects that may enter, leave or move.
+/// The update of a window when objects may enter, leave or move.
 ///
-/// Unchanged rows keep their order. The number of objects before the rows is counted up to the
-/// first unchanged row: changed objects alter that number when they move across this row.
+/// Unchanged rows keep their order. The start of the new window is computed from the number of
+/// objects before the first unchanged row. Only changed objects alter that number.
 struct WindowRefresh {
   let snapshot: StoreSnapshot
   let plan: FetchPlan
@@ -34,8 +34,8 @@ struct WindowRefresh {
     new.rows = try SequenceEdit(of: old.rows, candidates: candidates) { kept in
       try snapshot.offsets(of: Array(matching), in: kept, plan).compactMap { object, offset in
         if offset == 0, unchanged > 0 {
-          // The object comes before the rows that are kept. It is only counted, because unchanged
-          // objects may be between it and these rows.
+          // The object comes before all kept rows. The window counts the object but has no row for
+          // it, because unchanged objects may be between the object and the first kept row.
           entering += 1
           return nil
         }

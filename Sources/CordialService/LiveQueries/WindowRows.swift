@@ -55,7 +55,8 @@ struct WindowRows: Sendable {
     start -= objects.count
   }
 
-  /// Removes spare rows from a side that has more than twice as many as a new result.
+  /// Removes surplus spare rows from each side that has more than twice the spare rows of a new
+  /// result.
   mutating func trim() {
     if spareBefore > 2 * spare {
       // At least one row stays, because further reads start from it.

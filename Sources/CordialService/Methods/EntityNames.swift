@@ -24,7 +24,8 @@ enum EntityNames {
   /// Returns the entity numbers that the history uses for named entities and their descendants.
   ///
   /// - Parameters:
-  ///   - names: The names of entities, or of entities that only earlier versions of the model had.
+  ///   - names: The names of entities of the model, or of entities of earlier versions of the
+  ///     model.
   ///   - model: The model of the store.
   /// - Returns: The entity numbers.
   /// - Throws: `unknownEntity` for a name that neither the model nor the history has.

@@ -30,7 +30,8 @@ extension FetchCall {
   ///
   /// - Parameters:
   ///   - snapshot: A snapshot of the store.
-  ///   - purpose: The method and the feature that needs such a result, for the error message.
+  ///   - purpose: The method and the feature that need a result of commits alone, for the error
+  ///     message.
   /// - Throws: `invalidRequest` for a request that reads the time or random numbers, and the errors
   ///   of its compilation.
   func checkDeterminism(in snapshot: StoreSnapshot, of purpose: String) throws {

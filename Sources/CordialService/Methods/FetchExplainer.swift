@@ -81,7 +81,8 @@ package enum FetchExplainer {
     }
   }
 
-  /// Returns candidate arguments: the template's own, and nulls or lists for its variables.
+  /// Returns candidate arguments: the template's own arguments, and generated arguments with null
+  /// or a list for each variable.
   private static func arguments(of template: ModelTemplate) -> [[JSONMember]] {
     let own = template.params.filter { $0.isOne(of: .arguments) }
     let conditions: [MemberName] = [.predicate, .having]

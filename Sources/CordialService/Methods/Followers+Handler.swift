@@ -142,8 +142,8 @@ extension Service {
     let silence = silenceMax
     let lease = leaseName
     let retainedMilliseconds = Int64(limits.historyDaysMin) * Self.dayMilliseconds
-    // The index first writes its position. Otherwise, its next start could need purged commits and
-    // would rebuild the index.
+    // The index first writes its position. Otherwise, the index could need purged commits at its
+    // next start, and would rebuild itself.
     index.execute(.write) { _ in }
     snapshot { snapshot in
       let wanted = try goals.map { try snapshot.commit(of: $0) }.max() ?? 0
@@ -157,8 +157,8 @@ extension Service {
           reason: "a live subscription of the process \($0.process.number)"
         )
       }
-      // `min` returns the first of equal commits, so `heldBy` names this limit before other
-      // holders.
+      // `min` returns the first of equal commits. The minimum age is inserted first, so that
+      // `heldBy` names the minimum age instead of a follower or lease at the same commit.
       if retainedMilliseconds > 0 {
         retained.insert(
           HistoryRetention(

@@ -48,8 +48,8 @@ extension Service {
         processorMicroseconds: activity.processorMicroseconds
       )
       if state == .paused { result.reason = status.reason?.rawValue ?? "requested" }
-      // Each status request wakes the index, which then reports a step although it is up to date.
-      // The result of an up-to-date index therefore leaves out the step.
+      // Each status request wakes the index, so that even an up-to-date index reports a step. The
+      // result for an up-to-date index therefore leaves out the step.
       let isWaiting = state == .ready && behind == 0
       if !isWaiting { result.activity = activity.step?.text }
       writer.value(result.json)

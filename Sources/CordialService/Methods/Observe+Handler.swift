@@ -76,7 +76,7 @@ extension Service {
 
   /// Registers a subscription at a snapshot.
   ///
-  /// Snapshot and registration are one step: the connection gets no update in between.
+  /// The service sends the connection no update between the snapshot and the registration.
   private func register(
     _ call: ObserveCall,
     _ text: String,
@@ -196,7 +196,7 @@ extension Service {
     } else {
       session.observed.move(to: registration.position)
       // The client now has all changes up to the registration. If slow observations remain, the
-      // wait for them starts again from now.
+      // connection's wait for them starts again now.
       session.observed.lateSince = session.observed.leftOut.isEmpty ? nil : .now
       observing.withNews.insert(session.number)
     }

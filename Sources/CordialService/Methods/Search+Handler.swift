@@ -105,7 +105,7 @@ extension Service {
   ) throws {
     index.follow(to: newestCommit)
     guard let at = call.at ?? call.asOf else {
-      // A search waits longer for an index that has no position yet, because it has no documents.
+      // An index without a position has no documents yet, so the search waits longer for it.
       let isNew = index.status.token == nil
       let milliseconds = isNew ? limits.waitMax : Self.freshnessMilliseconds
       return whenIndexed(
@@ -208,8 +208,8 @@ extension Service {
     )
   }
 
-  /// Reads the store as of the position of the index, or its present state if the history no longer
-  /// has that position.
+  /// Reads the store as of the position of the index, or the present state of the store if the
+  /// history no longer has that position.
   nonisolated func snapshot<Output>(
     _ reader: StoreReader,
     at token: StoreToken,

@@ -69,7 +69,7 @@ struct SearchAnswer {
     )
   }
 
-  /// Runs a body with a snapshot of the index that has all texts of its commit.
+  /// Adds the texts that a snapshot of the index lacks, and runs a body with the complete snapshot.
   ///
   /// - Parameters:
   ///   - index: A snapshot of the index, which may lack texts if it is of a past commit.
@@ -97,8 +97,8 @@ struct SearchAnswer {
   /// The maximum number of objects whose texts a search of a past commit reads from the store.
   private static let unknownMax = 50_000
 
-  /// Returns the objects whose texts the index lacks; the object number 0 stands for all objects of
-  /// the entity.
+  /// Returns the objects whose texts the index lacks. The object number 0 means all objects of the
+  /// entity.
   private func objects(_ objects: [Int64], of entity: Int) throws -> [Int64] {
     var objects = objects
     if objects.contains(0) {

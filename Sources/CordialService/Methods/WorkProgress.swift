@@ -33,7 +33,8 @@ final class WorkProgress: Sendable {
   ///   - token: The client's `workDoneToken`.
   ///   - title: The name of the work.
   ///   - clock: A clock in microseconds.
-  ///   - send: Sends a message on any thread, in the order of its calls.
+  ///   - send: Sends a message. May be called on any thread; the messages keep the order of the
+  ///     calls.
   init(
     token: JSONValue,
     title: String,

@@ -3,8 +3,8 @@ import Interruptions
 import JSONRPC
 import PersistentHistory
 
-/// The state of the observations of all connections, which move from one position to the next
-/// together.
+/// The state of the observations of all connections. The observations advance together from one
+/// position to the next.
 struct ObservationEngine {
   let registry: SubscriptionRegistry
   /// The common position of the observations' results; nil without observations.
@@ -67,7 +67,7 @@ struct ObservationEngine {
     (recordedAfter, authorsAfter) = (position.commit, nil)
   }
 
-  /// Ensures that the next step records the authors after a client's position.
+  /// Ensures that the next step records the authors of the commits after a client's position.
   ///
   /// The client's position may be before the position of the first subscription.
   mutating func needAuthors(after commit: Int64) {

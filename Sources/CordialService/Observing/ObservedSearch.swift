@@ -202,7 +202,7 @@ extension UpdateBuilder {
     writer.string(hit.id)
   }
 
-  /// Returns the difference of two lists of hits, in which each object receives a number.
+  /// Returns the difference of two lists of hits. The method assigns a number to each object.
   ///
   /// The hits may have several entities, so that the store's object numbers do not identify the
   /// objects.

@@ -72,7 +72,8 @@ struct ObservedState {
     afterUpdate = afterUpdate ?? []
   }
 
-  /// Adds work for the end of the update; returns whether an update is being built.
+  /// Adds work that runs at the end of the current update; returns false if no update is being
+  /// built.
   mutating func wait(for work: @escaping @Sendable (isolated Service) -> Void) -> Bool {
     afterUpdate?.append(work)
     return isUpdating

@@ -5,11 +5,11 @@ import JSONRPC
 /// The readiness is computed from the state of the connection, and never stored. An event that ends
 /// a wait marks the session as changed, so that the end of the turn computes the readiness again:
 ///
-/// | the wait | what ends it |
+/// | wait | event that ends the wait |
 /// |---|---|
 /// | `subscription` | an `observe` |
 /// | `ended` | – |
-/// | `memory` | messages that the process has sent, or that were dropped |
+/// | `memory` | messages of the process are sent or dropped |
 /// | `peer` | the peer accepts bytes |
 /// | `update` | the end of a step, a registration or a flush (`endUpdate`) |
 /// | `parts` | the last part is sent (`pump`) |

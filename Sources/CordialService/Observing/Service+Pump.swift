@@ -27,7 +27,7 @@ extension Service {
 
   /// Wakes a follower, after a pause if the follower wants one.
   ///
-  /// All commits during the pause wake the follower only once.
+  /// The commits that arrive during the pause cause a single wake-up after the pause.
   private func wake(_ follower: any LogFollower) {
     let pause = follower.pauseMilliseconds
     guard pause > 0 else { return follower.wake(through: newestCommit) }
@@ -114,8 +114,8 @@ extension Service {
 
   /// Reports the pending changes of a connection, regardless of its coalescing period.
   ///
-  /// Requests that are left out as slow are read alone, and then brought to the newest commit. If
-  /// new commits arrive during these reads, the flush repeats them until the time limit of
+  /// The flush waits while slow requests are read alone, and then brings them to the newest commit.
+  /// If new commits arrive during these reads, the flush repeats the reads until the time limit of
   /// `observe/flush`.
   private func flush(_ number: Int, _ completion: @escaping @Sendable ((any Error)?) -> Void) {
     guard let session = sessions[number], session.observed.position != nil,
@@ -245,7 +245,7 @@ extension Service {
     store.lease(leaseName, through: needed) { outcome in
       guard case .failure(let error) = outcome else { return }
       self.onLoop { service in
-        // The next commit tries again.
+        // The next commit causes a new attempt to write the lease.
         service.leaseFailed = true
         service.log.warning("Other processes may remove history: \(error.message)")
       }

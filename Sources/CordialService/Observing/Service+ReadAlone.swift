@@ -5,8 +5,8 @@ import PersistentStore
 
 /// Observed requests that take long and are read alone, while the other requests move on.
 ///
-/// The connections of such a request wait at their position. After the read, the next step brings
-/// the request and its connections to the position of the others.
+/// The connections that observe such a request stay at their position during the read. The next
+/// step then brings the request and these connections to the common position.
 extension Service {
   /// Reads observations alone, from the positions of their results.
   ///
@@ -181,8 +181,8 @@ extension Service {
     }
   }
 
-  /// The connections that wait for left-out observations, while no observation of theirs is being
-  /// read alone.
+  /// The late connections that have no observation being read alone. A connection is late while it
+  /// waits for left-out observations.
   var lateWhole: Set<Int> {
     observing.withNews.filter { number in
       sessions[number].map { $0.observed.lateSince != nil && $0.observed.leftOut.isEmpty }

@@ -93,7 +93,7 @@ extension Service {
     )
   }
 
-  /// Returns the searches of a connection whose newest results the client does not have.
+  /// Returns the connection's searches for which the client does not have the newest result.
   func olderSearches(of observed: ObservedState) -> [Registration.Search] {
     observed.formerViews.compactMap { subscription, former in
       guard let observation = observing.registry.observation(subscription.observation),

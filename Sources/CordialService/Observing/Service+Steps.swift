@@ -125,8 +125,8 @@ extension Service {
       }
     )
     var updates: [Int: [(number: Int, body: UpdateBody)]] = [:]
-    /// The former results that clients at other positions may need, although the new results look
-    /// equal.
+    /// The replaced results that clients at other positions may need, although the new results look
+    /// equal to clients.
     var equal: [(subscribers: [Subscriber], former: any LiveResult)] = []
     for change in outcome.changes {
       // A step changes no result of a search.
@@ -202,7 +202,7 @@ extension Service {
     }
   }
 
-  /// Ends an observation with all its subscriptions.
+  /// Ends all subscriptions of an observation, with `body` as their last update.
   func end(
     _ number: Int,
     _ body: UpdateBody,
@@ -215,7 +215,8 @@ extension Service {
     }
   }
 
-  /// Ends a subscription.
+  /// Ends a subscription with its last update, which is sent in this step or waits for a later
+  /// step.
   func end(
     _ subscriber: Subscriber,
     _ body: UpdateBody,

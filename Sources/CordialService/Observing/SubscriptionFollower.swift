@@ -17,8 +17,8 @@ final class SubscriptionFollower: LogFollower {
   var position: StoreToken? { nil }
 
   var retention: HistoryRetention? {
-    // A connection no longer needs the commits that it has examined: it has notified its client of
-    // every relevant commit.
+    // The service no longer needs the commits that a connection has examined, because the service
+    // has notified the connection's client of all relevant changes.
     service.assumeIsolated { $0.leastExamined }
       .map { HistoryRetention(number: $0, reason: "a live subscription") }
   }
@@ -34,7 +34,8 @@ final class SubscriptionFollower: LogFollower {
     for connection: Int,
     _ completion: @escaping @Sendable ((any Error)?) -> Void
   ) -> (@Sendable () -> Void)? {
-    // The end of the update also ends the wait, so that the caller needs no closure for this.
+    // The method returns no closure that ends the wait, because the end of the update ends the
+    // wait.
     service.assumeIsolated { $0.update(connection, completion) }
     return nil
   }

@@ -29,7 +29,7 @@ struct Request: Sendable {
   var bytes: Int { received.bytes }
 }
 
-/// The queue of a connection's requests, which decides which of them may start.
+/// The queue of a connection's requests. The queue decides which requests may start.
 ///
 /// Requests start in the order in which they arrive, by these rules:
 ///
@@ -44,7 +44,7 @@ struct RequestQueue {
   /// The requests that have started and are not answered.
   private var running: [(serial: Int, order: Method.Order)] = []
 
-  /// The maximum number of concurrent reads of one connection, which leaves readers to other
+  /// The maximum number of concurrent reads of one connection, so that readers remain for other
   /// connections.
   private let readsMax: Int
 
@@ -73,8 +73,8 @@ struct RequestQueue {
     guard let first = waiting.first else { return nil }
     if mayStart(first.method.order) { return 0 }
     guard first.method.order == .read, isReading else { return nil }
-    // The queue begins with reads that only running reads delay, so a cheap read among them may
-    // start.
+    // The reads at the head of the queue wait only for running reads, so a cheap read among them
+    // may start.
     return waiting.prefix { $0.method.order == .read }.firstIndex(where: \.isCheap)
   }
 

@@ -61,7 +61,8 @@ struct RunningRequests {
     for request in requests where request.id == id { request.interruption.stop(.cancelled) }
   }
 
-  /// Stops the search of a subscription that a later `observe` with its key replaces.
+  /// Stops the searches for a subscription key, because a later `observe` with that key replaces
+  /// them.
   func cancel(key: String) {
     for request in requests where request.key == key { request.interruption.stop(.cancelled) }
   }

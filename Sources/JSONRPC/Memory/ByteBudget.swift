@@ -11,7 +11,7 @@ import Synchronization
 ///   read from peers with requests while requests use more than a quarter.
 /// - Data that services keep also counts, so that less memory is left for messages.
 /// - A response begins while memory is left. A response that did not fit begins again when enough
-///   memory is free for it alone: half of the memory, or the maximum length of a response if that
+///   memory can be reserved for it: half of the memory, or the maximum length of a response if that
 ///   is less.
 /// - A long request counts four times while it runs, because a compiled list takes several times
 ///   the memory of its values. The additional part is at most a quarter of the memory.
@@ -20,7 +20,8 @@ import Synchronization
 package final class ByteBudget: Sendable {
   /// The memory that connections may hold, in bytes.
   package let bytesMax: Int
-  /// The maximum that the service announces, in bytes: `bytesMax` and the part for the allocator.
+  /// The maximum that the service announces, in bytes: `bytesMax` plus the memory that no account
+  /// counts.
   package let announcedMax: Int
   /// The length above which an unfinished message may be dropped, in bytes.
   package static let unfinishedMin = 1 << 16
@@ -31,7 +32,7 @@ package final class ByteBudget: Sendable {
   private static let longRequestMin = 1 << 16
   /// The additional memory of a running long request, as a multiple of the request's own memory.
   ///
-  /// The values of a predicate, of SQL and of SQLite take this memory.
+  /// The predicate, the SQL statement and SQLite each hold a copy of the request's values.
   private static let copiesPerRequest = 3
   /// The maximum memory of dropped messages that already counts as free, in bytes.
   ///
@@ -250,7 +251,8 @@ package final class ByteBudget: Sendable {
     }
     let isLong = Self.isLong(length)
     let copies = isLong ? min(Self.copiesPerRequest * length, bytesMax / 4) : 0
-    // A response with reserved memory does not wait for `copies` too, so that it finally begins.
+    // A response with reserved memory waits only for the reservation, not for `copies` as well.
+    // Otherwise, the response might never begin.
     let needed = isReserving ? 0 : copies
     if self.bytes + needed > limit { _ = dropLargest(needed: bytesMax - limit + needed) }
     // If neither responses nor dropped messages will release memory, the request would wait
@@ -430,8 +432,8 @@ extension ByteBudget {
       budget.begin(self, reserving: bytes, for: length)
     }
 
-    /// Marks this connection as waiting, so that the responses of other connections leave half of
-    /// the memory free until its response begins.
+    /// Marks this connection as waiting. The responses of other connections then leave half of the
+    /// memory free until the response of this connection begins.
     package func beginReserving() { budget.setReserving(true, number) }
 
     /// Ends `beginReserving`, because the request has ended.

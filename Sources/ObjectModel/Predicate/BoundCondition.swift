@@ -2,11 +2,11 @@ import CordialValues
 
 /// A condition on table rows that refers to the columns by their indexes.
 package struct BoundCondition: Sendable {
-  /// The first columns of the tables.
+  /// The columns to which the condition is bound. A table that fits begins with these columns.
   private let columns: [String]
   private let term: Term
 
-  /// A part of a condition; a part that reads a column outside the tables is `unknown`.
+  /// A part of a condition; a part that reads a column outside of `columns` is `unknown`.
   private indirect enum Term: Sendable {
     case constant(Bool)
     case equal(Int, StorageKey, Bool)
@@ -24,8 +24,8 @@ package struct BoundCondition: Sendable {
   ///
   /// - Parameters:
   ///   - condition: The condition.
-  ///   - columns: The first columns of the tables. They must include every column of the tables
-  ///     that the condition reads; terms that read other columns are unknown.
+  ///   - columns: The columns with which the tables begin. They must include every column of the
+  ///     tables that the condition reads; terms that read other columns are unknown.
   package init(_ condition: RowCondition, to columns: [String]) {
     self.columns = columns
     term = Self.term(condition, columns)

@@ -24,7 +24,7 @@ package struct PredicateComparison: Sendable, Equatable {
   /// The operator of a comparison.
   package enum Operator: String, Sendable {
     case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
-    /// Equality with an element of a collection, which contains no missing value.
+    /// Equality with an element of a collection. A missing value is not an element of a collection.
     case element
     case `in`, between, contains, beginsWith, endsWith
     /// A pattern in which `*` matches any characters and `?` exactly one.
@@ -174,7 +174,7 @@ package enum PredicateArithmetic: String, Sendable {
   case multiply = "*"
   case divide = "/"
   case power = "**"
-  /// The remainder of a division, which has the sign of the dividend: `modulus:by:`.
+  /// `modulus:by:`, the remainder of a division; the remainder has the sign of the dividend.
   case remainder = "%"
   case bitAnd = "&"
   case bitOr = "|"

@@ -52,7 +52,8 @@ struct PredicateLexer {
     var units = 0
     for byte in bytes {
       offsets.append(units)
-      // A lead byte counts one code unit, or two in a sequence of four; other bytes count none.
+      // A lead byte counts as one code unit, or as two if it begins a sequence of four bytes.
+      // Continuation bytes are not counted.
       if byte & 0xC0 != 0x80 { units += byte >= 0xF0 ? 2 : 1 }
     }
     self.offsets = offsets + [units]

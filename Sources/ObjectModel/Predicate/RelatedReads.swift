@@ -36,7 +36,7 @@ package struct RelatedReads: Sendable, Equatable {
 
   /// The properties that are read at the end of each path, by entity number.
   package private(set) var paths: [Path: [Int: Set<String>]] = [:]
-  /// The properties that are read of objects that no path reaches, by entity number.
+  /// The properties that the fetch reads of objects that no path reaches, by entity number.
   package private(set) var elsewhere: [Int: Set<String>] = [:]
   /// The entities of objects that the result includes in addition to its rows.
   package var included: Set<Int> = []

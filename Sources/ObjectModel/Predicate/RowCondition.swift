@@ -60,7 +60,7 @@ package indirect enum RowCondition: Sendable {
     if case .unknown = self { true } else { false }
   }
 
-  /// A property of every matching row, by which callers find the conditions that a row may fulfil.
+  /// A fact about every matching row, by which callers find the conditions that a row may fulfil.
   package enum Selection: Sendable {
     /// The row has one of the given values in at least one of the columns.
     case values([String: Set<StorageKey>])
@@ -68,7 +68,7 @@ package indirect enum RowCondition: Sendable {
     case ranges([ColumnRange])
   }
 
-  /// The property that the condition implies for every matching row; nil if there is none.
+  /// The fact that the condition implies about every matching row; nil if there is none.
   package var selection: Selection? {
     selectors.map { .values($0) } ?? ranges.map { .ranges($0) }
   }
@@ -80,7 +80,7 @@ package indirect enum RowCondition: Sendable {
     case .comparison(let column, .equal, let value): return [column: [StorageKey(value)]]
     case .oneOf(let column, let keys): return [column: keys]
     case .all(let terms):
-      // The term with the fewest values selects best.
+      // The term with the fewest values is the most selective.
       return terms.compactMap(\.selectors)
         .min { $0.values.reduce(0) { $0 + $1.count } < $1.values.reduce(0) { $0 + $1.count } }
     case .any(let terms):

@@ -2,7 +2,7 @@ package import CordialValues
 
 /// Rows of one entity with the columns that conditions read.
 ///
-/// The table folds a text only once for all conditions that are evaluated on its row.
+/// The table folds each text only once, even if several conditions read the text.
 package final class RowTable {
   /// The names of the columns, in the order of the values of a row.
   package let columns: [String]

@@ -20,8 +20,8 @@ package enum TextSearch {
     _ check: () throws -> Void
   ) rethrows -> Bool {
     guard !part.isEmpty else { return false }
-    // Pieces overlap by less than the part, and are at least four times as long, so that the search
-    // stays linear.
+    // Pieces overlap by less than the length of the part. A piece is at least four times as long as
+    // the part, so that the search stays linear.
     let piece = max(pieceBytes, 4 * part.count)
     var start = 0
     while text.count - start >= part.count {

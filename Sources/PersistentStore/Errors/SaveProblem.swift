@@ -2,7 +2,7 @@ package import JSON
 
 /// One reason why a save was refused.
 package struct SaveProblem: Sendable, Equatable {
-  /// The error code, which is also the code of the response if all problems have it.
+  /// The error code. If all problems of a save have the same code, the response has this code too.
   package let code: StoreError.Code
   /// The rule that is violated, as the protocol names it.
   package let rule: String
@@ -60,7 +60,7 @@ package struct SaveProblem: Sendable, Equatable {
         == other.details.first { $0.name == "properties" }
   }
 
-  /// Creates the problem for an error of the store about an object of the request.
+  /// Creates the problem for a store error that concerns one object of the request.
   init(_ error: StoreError, rule: String, id: String, property: String? = nil) {
     self.init(
       error.code,
@@ -95,8 +95,10 @@ package struct ProblemList {
     problems.append(problem)
   }
 
-  /// The problems that a response about a conflict also reports: they follow from the names and IDs
-  /// of the request, whatever the values of the conflicting objects.
+  /// The problems that a response about save conflicts also reports.
+  ///
+  /// These problems depend only on the names and IDs in the request, and not on the values of the
+  /// conflicting objects.
   var ofTheRequest: [SaveProblem] {
     problems.filter {
       [.unknownEntity, .unknownProperty, .objectNotFound, .invalidIdentifier].contains($0.code)

@@ -16,7 +16,7 @@ package struct StoreError: Error, Sendable {
     /// The client cancelled the request or closed the connection.
     case cancelled
     case storeBusy, storeFull, storeCorrupt, storeReadOnly
-    /// A request that is well-formed and has no meaning, such as a sort key that is not a property.
+    /// A request that is well-formed but has no meaning, such as a sort key that is not a property.
     case invalidRequest
     /// The store's files cannot be used: they are missing, not a store, or not accessible.
     case cannotOpen
@@ -104,16 +104,16 @@ extension StoreError {
         hint: .examineDamage
       )
     case .constraint where [.constraintNotNull, .constraintCheck].contains(error.extendedCode):
-      // Cordial checks values before it binds them, and never stores a null count. Only a changed
-      // table or trigger can therefore violate these constraints.
+      // Cordial checks values before it binds them, and never stores null in a derived count. Only
+      // a changed table or trigger can therefore violate these constraints.
       self.init(
         .storeCorrupt,
         "The store's file is damaged: a column or a trigger is not that of the model (\(message))",
         hint: .examineDamage
       )
     case .constraint where error.extendedCode == .constraintDatatype:
-      // Values are checked before they are bound; only a sum that SQLite computes can exceed an
-      // integer.
+      // Cordial checks values before it binds them. Only the sum of a derived attribute, which
+      // SQLite computes, can therefore exceed the range of its integer column.
       let place = message.split(separator: " ").last.map(String.init) ?? ""
       self.init(
         .validationFailed,
@@ -213,7 +213,7 @@ extension StoreError {
     )
   }
 
-  /// Returns the error of a position that the log does not have.
+  /// Returns the error for a token whose commit the store cannot show.
   static func noCommit(_ token: StoreToken, oldest: StoreToken) -> StoreError {
     StoreError(
       .historyExpired,
@@ -292,8 +292,8 @@ extension StoreError {
   /// Returns the error of a path that ends at a composite, or continues with an unknown member of
   /// the composite; nil for other paths.
   private static func unknownMember(_ sent: String, of entity: EntityDescription) -> StoreError? {
-    // A client may send a name with millions of dots, so the search compares composites and never
-    // looks up each prefix of the name.
+    // A client may send a name with millions of dots. The search therefore compares the name with
+    // each composite, and does not look up each prefix of the name.
     let candidates = entity.composites.filter { composite in
       sent.utf8.starts(with: composite.name.utf8)
         && [nil, UInt8(ascii: ".")].contains(sent.utf8.dropFirst(composite.name.utf8.count).first)

@@ -8,7 +8,7 @@ package enum StoreHint: Sendable, Hashable {
   case createStore(path: String)
   /// Open the store for writing.
   case openForWriting
-  /// Open the store with the newer model, or with the model that it has.
+  /// Open the store with the newer model, or with the model that the store has.
   case openWithItsModel
   /// Compare the store's model with the requested model.
   case compareModels

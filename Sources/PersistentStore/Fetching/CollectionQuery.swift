@@ -1,13 +1,13 @@
 import CordialValues
 import ObjectModel
 
-/// A collection, as the parts of a subquery that may refer to the enclosing queries.
+/// A collection, as the parts of an SQL subquery; the parts may read tables of enclosing queries.
 struct CollectionQuery {
   /// The value of a row.
   var value: SQLFragment
   let side: ComparedSide
-  /// The object that a row represents, as an element that occurs once even if several rows reach
-  /// it; nil if no object repeats.
+  /// The object that a row represents. If several rows represent the same object, the object is
+  /// only one element of the collection. Nil if no object can have several rows.
   var object: SQLFragment?
   /// The tables and their joins, in the form of FROM.
   var from: String
@@ -18,7 +18,8 @@ struct CollectionQuery {
   /// The compound query of an operation on sets; nil for any other collection.
   var compound: SQLFragment?
   var conditions: [SQLFragment]
-  /// The columns of the ascending order of the elements; empty if only the values have an order.
+  /// The columns that order the elements, ascending; if empty, the elements are in the order of
+  /// their values.
   var order: [String]
   var isDistinct = false
 

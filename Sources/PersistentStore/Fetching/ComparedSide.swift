@@ -3,7 +3,7 @@ import ObjectModel
 /// The kind of one side of a comparison, which determines how a constant on the other side is
 /// decoded.
 enum ComparedSide {
-  /// An attribute, or a computed value of its type.
+  /// An attribute, or a computed value that has the type of an attribute.
   case value(AttributeType, name: String?)
   case object(EntityDescription)
   /// A value inside a json attribute.

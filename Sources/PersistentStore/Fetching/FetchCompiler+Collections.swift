@@ -80,11 +80,12 @@ extension FetchCompiler {
   /// - Parameters:
   ///   - expression: The collection.
   ///   - path: The path from each element to its value.
-  ///   - own: The number of names at the end of `path` for which each element has its own value. An
-  ///     object that several elements reach by these names occurs once for each of them.
+  ///   - own: The number of names at the end of `path` that are read from each element separately.
+  ///     If several elements reach the same object through these names, the object occurs once for
+  ///     each of these elements.
   ///   - expected: The side that determines how constants are decoded.
   /// - Returns: The query.
-  /// - Throws: `predicateInvalid` for an expression that is no collection.
+  /// - Throws: `predicateInvalid` for an expression that is not a collection.
   mutating func collection(
     _ expression: PredicateExpression,
     path: [String] = [],

@@ -35,7 +35,7 @@ extension FetchCompiler {
         form: .keyPath(names + member.split(separator: ".").map(String.init), variable: variable),
         offset: left.offset
       )
-      // The options apply to texts only, so that the comparison with null omits them.
+      // Text options such as `[c]` have no meaning for null, so this comparison omits them.
       return Predicate.comparison(
         PredicateComparison(
           left: path,

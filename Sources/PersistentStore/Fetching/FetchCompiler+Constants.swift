@@ -79,7 +79,8 @@ extension FetchCompiler {
       throw .invalidIdentifier(text, "\(entity.name) has no identity attribute")
     }
     return SQLFragment(
-      // No object has the number -1, so that the ID of a missing object equals nothing.
+      // The ID of a missing object becomes -1. No object has this number, so the ID equals no
+      // object.
       "coalesce((SELECT \"_id\" FROM \(model.source(entity)) "
         + "WHERE \(quote(identity.name)) = ?), -1)",
       [value]

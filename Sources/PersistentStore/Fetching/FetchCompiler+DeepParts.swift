@@ -16,10 +16,11 @@ struct DeepParts {
 /// A deep part therefore becomes a common table expression with one value. The rest of the
 /// condition reads that value: `(WITH cordial_d1(v) AS (SELECT part) SELECT rest)`.
 extension FetchCompiler {
-  /// The maximum number of entries that a condition needs on the stack of SQLite's parser, which
-  /// has 100.
+  /// The maximum number of entries that a condition may need on the stack of SQLite's parser. The
+  /// stack has 100 entries.
   static let stackMax = 90
-  /// The number of entries above which a fragment becomes a part.
+  /// The maximum number of stack entries of a fragment that stays in place; a deeper fragment
+  /// becomes a part.
   private static let partMax = 30
 
   /// The error for a condition that is too deep.
@@ -83,7 +84,8 @@ extension FetchCompiler {
   /// Turns a deep value into a part and returns a reference to it; returns any other value
   /// unchanged.
   ///
-  /// SQLite does not apply the collation of a part's column, so that the reference repeats it.
+  /// SQLite does not apply the collation of a part's column, so the reference repeats this
+  /// collation.
   mutating func asPart(_ value: Value) -> Value {
     var part = asPart(value.fragment)
     guard part.sql != value.fragment.sql else { return value }

@@ -214,8 +214,10 @@ extension FetchCompiler {
     return try aggregated(aggregate, made.value, path.last, rows, offset)
   }
 
-  /// Returns whether the caller must compile a path with `toMany`, which also reports the error of
-  /// a path without a collection.
+  /// Returns whether the caller must compile a path with `toMany`.
+  ///
+  /// This is so for a path that ends at its only to-many. It is also so for a path without a
+  /// collection, because `toMany` reports the error of this path.
   private func isToMany(_ names: [String], from variable: String?) -> Bool {
     let path = PredicateExpression(form: .keyPath(names, variable: variable), offset: 0)
     guard let (_, _, rest) = split(path) else { return !isCollection(path) }

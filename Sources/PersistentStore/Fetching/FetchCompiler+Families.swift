@@ -19,7 +19,7 @@ extension FetchCompiler {
     return kinds.map { quote(model.entity($0).name) }
   }
 
-  /// Returns SQL for a column of an alias, which names one table or all tables of a family.
+  /// Returns SQL for a column of an alias; the alias names one table, or all tables of a family.
   func column(_ alias: String, _ name: String) -> String {
     if let computed = computed(of: alias, named: name) { return computed }
     guard let tables = scopes.lazy.compactMap({ $0.joins.families[alias] }).first else {
@@ -64,8 +64,8 @@ extension FetchCompiler {
 
   /// Returns SQL for the name of an object in the protocol: its number, or its identity value.
   ///
-  /// If the entity has descendants, an identity value comes in a list after the number, which
-  /// determines the object's entity.
+  /// If the entity has an identity and descendants, the name is a JSON list of the number and the
+  /// identity value. The number then determines the object's entity.
   func name(of entity: EntityDescription, _ alias: String) -> String {
     guard let identity = entity.identity else { return "\(alias).\"_id\"" }
     let value = "\(alias).\(quote(identity.name))"

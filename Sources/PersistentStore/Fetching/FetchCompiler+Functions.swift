@@ -160,7 +160,7 @@ extension FetchCompiler {
     )
   }
 
-  // MARK: Time and chance
+  // MARK: Time and randomness
 
   /// Compiles the current time in milliseconds since 1970, which is constant within a statement.
   mutating func now() -> Value {

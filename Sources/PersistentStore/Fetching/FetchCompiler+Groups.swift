@@ -17,8 +17,7 @@ extension FetchCompiler {
   ) throws(StoreError) -> SQLFragment {
     let predicate: Predicate
     do {
-      // Positional arguments belong to the predicate, so that `having` can use only named
-      // arguments.
+      // Only the predicate can use positional arguments. `having` can use only named arguments.
       let arguments =
         if case .named = request.arguments { request.arguments } else { PredicateArguments.none }
       predicate = try PredicateParser.parse(text, arguments: arguments, overGroups: true)

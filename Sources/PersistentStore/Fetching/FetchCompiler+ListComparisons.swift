@@ -82,7 +82,8 @@ extension FetchCompiler {
   ///   - comparison: The comparison.
   ///   - given: The compiled left side; nil if this function must compile the left side.
   /// - Returns: The condition; nil for any other comparison. Also nil if a side or an element is
-  ///   not a plain value, such as a decimal or an object that an identity names.
+  ///   not a plain value. Decimals, and objects that are named by their identity values, are not
+  ///   plain values.
   /// - Throws: `predicateInvalid`.
   private mutating func compileLongList(
     _ comparison: PredicateComparison,

@@ -35,7 +35,8 @@ extension FetchCompiler {
   /// Compiles the condition that some element of a collection is in a second collection or, if
   /// `negated`, that some element is not.
   ///
-  /// Returns nil if the second collection is a list, whose values are compared directly.
+  /// Returns nil if the second collection is a list, because the caller compares the values of a
+  /// list directly.
   private mutating func elements(
     of collection: PredicateExpression,
     _ comparison: PredicateComparison,

@@ -97,7 +97,8 @@ extension FetchCompiler {
     }
   }
 
-  /// Returns a number as a double.
+  /// Returns SQL for a number as a double; a decimal, which is stored as a text,
+  /// is converted.
   private func real(_ sql: String, _ type: AttributeType) -> String {
     type == .decimal ? "CAST(\(sql) AS REAL)" : sql
   }

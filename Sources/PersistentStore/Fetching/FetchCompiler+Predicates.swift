@@ -302,7 +302,8 @@ extension FetchCompiler {
 
   /// Returns the side that determines how a constant beside a value is decoded.
   ///
-  /// A text operator compares only a part of a URI, so that its constant is decoded as a string.
+  /// A text operator compares only a part of a URI. The constant beside a URI is then decoded as a
+  /// string, because a part of a URI need not be a valid URI.
   private func comparand(of side: ComparedSide, _ comparison: PredicateComparison) -> ComparedSide {
     let isPart = Self.textOperators.contains(comparison.comparison)
     return isPart && side.type == .uri ? .value(.string, name: nil) : side

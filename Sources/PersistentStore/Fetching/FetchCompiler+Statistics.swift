@@ -61,7 +61,7 @@ extension FetchCompiler {
 
   /// Returns SQL for the sum or the average of a column of numbers.
   ///
-  /// The sum of no values is 0, and their average is missing.
+  /// If there are no values, the sum is 0 and the average is null.
   static func total(of column: String, _ type: AttributeType, isAverage: Bool) -> String {
     if type == .decimal {
       return "cordial_decimal_\(isAverage ? "average" : "sum")(group_concat(\(column), ' '))"

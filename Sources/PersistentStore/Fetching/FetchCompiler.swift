@@ -39,8 +39,7 @@ struct FetchCompiler {
   /// Whether a function of the program computes a value.
   var callsProgram: Bool { !computedColumns.isEmpty }
 
-  /// Returns the condition of a request; every object fulfils the condition if there is no
-  /// predicate.
+  /// Returns the condition of a request: its predicate, if any, and the limit to `objects`, if any.
   mutating func condition(_ request: FetchRequest) throws(StoreError) -> SQLFragment {
     let matching = try predicateCondition(request)
     return request.objects.map { matching.among($0) } ?? matching
@@ -85,8 +84,8 @@ struct FetchCompiler {
 
   // MARK: Scopes and joins
 
-  /// Returns the index of the scope in which a variable's paths begin; for no variable, the index
-  /// of the fetched object's scope.
+  /// Returns the index of the scope in which a variable's paths begin; if `variable` is nil, the
+  /// index of the fetched object's scope.
   func scope(of variable: String?) -> Int {
     guard let variable else { return 0 }
     return scopes.lastIndex { $0.variable == variable } ?? 0

@@ -77,7 +77,7 @@ struct FetchCursor {
       request.sectionBy.map { .string($0) } ?? nil, .array(request.sort.map { .string($0) }),
       .bool(request.subentities), .string(store),
     ]
-    // The values of a group's paths determine its sort position, so that the digest includes the
+    // The sort position of a group depends on the paths of `groupBy`, so the digest includes these
     // paths.
     let groups: JSONValue = [
       .array(request.groupBy.map { .string($0) }), request.having.map { .string($0) } ?? nil,

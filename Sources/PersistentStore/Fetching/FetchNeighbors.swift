@@ -17,13 +17,14 @@ struct FetchNeighbors: Sendable {
     return columns.count == keys.count ? columns : nil
   }
 
-  /// Returns the queries for the objects next to a cursor, from the nearest object.
+  /// Returns the queries for the objects next to a cursor, the nearest object first.
   ///
   /// - Parameters:
   ///   - cursor: The sort position of an object.
   ///   - isBefore: Whether to find the objects before the cursor, instead of the objects after it.
-  /// - Returns: One query, or two queries whose rows follow each other. The first column is the
-  ///   object's number, and the last bound value is the maximum number of rows.
+  /// - Returns: One query, or two queries; the rows of the second query come after the rows of the
+  ///   first query. The first column is the object's number, and the last bound value is the
+  ///   maximum number of rows.
   func queries(from cursor: FetchCursor, isBefore: Bool) -> [SQLFragment] {
     let keys = isBefore ? self.keys.map(\.reversed) : self.keys
     let (range, missing) = FetchCompiler.position(cursor, keys, isReversed: isBefore)

@@ -5,7 +5,7 @@ import StoreLayout
 
 /// The order of a fetch, for comparing two of its objects in memory.
 struct FetchOrder: Sendable {
-  /// The form in which the values of a key compare.
+  /// The form in which `compare` compares the values of a key.
   private enum Form: Sendable {
     case stored
     case decimal
@@ -26,8 +26,10 @@ struct FetchOrder: Sendable {
     )
   }
 
-  /// Returns SQL for the value of a key that can be compared without a collation, except for
-  /// decimals.
+  /// Returns SQL for the value of a sort key, in a form that `compare` can compare without a
+  /// collation.
+  ///
+  /// Decimals are the exception: `compare` compares their texts as numbers.
   private static func comparable(_ key: SortKey) -> String {
     let localized = " COLLATE cordial_localized"
     guard key.sql.hasSuffix(localized) else { return key.sql }

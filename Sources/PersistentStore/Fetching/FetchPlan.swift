@@ -35,7 +35,7 @@ package final class FetchPlan: Sendable {
   /// The queries that continue a page with the objects that lack the first key; nil if the page has
   /// no such objects.
   ///
-  /// They differ from `idsSQL` and `rowsSQL` only in the condition.
+  /// The two queries differ from `idsSQL` and `rowsSQL` only in the condition.
   let missing: (idsSQL: String, rowsSQL: String)?
   /// The values to bind before limit and offset.
   let values: [AttributeValue]
@@ -48,8 +48,7 @@ package final class FetchPlan: Sendable {
   package let related: [Int: Set<String>]
   /// The properties of other objects that key paths read, with the paths to these objects.
   package let relatedReads: RelatedReads
-  /// The properties of other objects that the order reads, by the numbers of the entities that have
-  /// objects.
+  /// The properties of other objects that the order reads, by the numbers of concrete entities.
   package let orderRelated: [Int: Set<String>]
   /// Whether functions of the program compute a value of the rows or of the order, or decide which
   /// objects match.
@@ -77,7 +76,7 @@ package final class FetchPlan: Sendable {
   /// Whether the result depends on ICU's folding or collation.
   package var usesCollation: Bool { Self.usesCollation(rowsSQL) }
 
-  /// Returns whether SQL calls ICU, or reads sort keys that ICU made.
+  /// Returns whether SQL calls ICU, or reads stored sort keys, which ICU computed.
   static func usesCollation(_ sql: String) -> Bool {
     collationNames.contains { sql.contains($0) }
   }
@@ -142,7 +141,7 @@ package final class FetchPlan: Sendable {
 }
 
 extension FetchPlan {
-  /// Returns a plan that shows which properties of a model's stores a fetch would read.
+  /// Returns a plan that only shows which properties a fetch would read, without a store.
   ///
   /// - Parameters:
   ///   - request: The request.

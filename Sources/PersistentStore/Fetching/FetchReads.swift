@@ -1,7 +1,7 @@
 import ObjectModel
 
-/// The properties that a fetch reads, by which a live query decides whether a change can alter its
-/// result.
+/// The properties that a fetch reads. With these properties, a live query decides whether a change
+/// can alter the fetch's result.
 package struct FetchReads: Sendable {
   /// The part of a fetch that reads a property.
   enum Part {
@@ -28,8 +28,8 @@ package struct FetchReads: Sendable {
   package private(set) var relatedNames: Set<String> = []
   /// Whether the result depends on the time or on random numbers, which change without a commit.
   package private(set) var isVolatile = false
-  /// The properties of other objects, by role and entity number; an entity stands for its
-  /// descendants too.
+  /// The properties of other objects, by role and entity number. The properties of an entity also
+  /// apply to the entity's descendants.
   private var relatedByRole: [RelatedReads.Role: [Int: Set<String>]] = [:]
 
   /// The entity's own properties that determine which objects match, and their order.
@@ -37,7 +37,7 @@ package struct FetchReads: Sendable {
   /// The entity's own properties on which the result depends, in any way.
   package var own: Set<String> { membership.union(valueNames.keys) }
 
-  /// Begins a part; all reads that are noted from now on belong to the part.
+  /// Begins a part; all reads that are noted after this call belong to the part.
   mutating func begin(_ part: Part) { self.part = part }
 
   /// Notes a property of the object itself.

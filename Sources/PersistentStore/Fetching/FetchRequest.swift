@@ -40,7 +40,7 @@ package struct FetchRequest: Sendable, Equatable {
   package var distinct: Bool
   /// Whether to include objects of the entity's descendants.
   package var subentities: Bool
-  /// The objects to which the fetch is limited, if its entity has no descendants; nil for no limit.
+  /// The objects to which the fetch is limited; nil for all objects of the entity.
   package var objects: ObjectNumbers?
 
   /// Whether each row of values represents a group of objects.

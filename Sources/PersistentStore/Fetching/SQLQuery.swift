@@ -8,7 +8,7 @@ struct SQLFragment: Sendable {
   var values: [AttributeValue]
   /// The maximum number of entries that the SQL needs on the stack of SQLite's parser.
   var depth: Int
-  /// The condition of this SQL in a form that is evaluated in memory from the columns of one row.
+  /// The same condition in a form that Cordial evaluates in memory, with the columns of one row.
   var condition = RowCondition.unknown
 
   /// Creates a piece of SQL; the default depth fits a comparison of two columns.
@@ -54,8 +54,8 @@ struct SQLJoins {
   /// Returns whether the tables at the end of a path of to-ones are joined.
   func contains(_ path: [String]) -> Bool { aliases[path] != nil }
 
-  /// Returns the alias of the tables at the end of a path of to-ones, which are joined at the first
-  /// call.
+  /// Returns the alias of the tables at the end of a path of to-ones; the first call for a path
+  /// joins the tables.
   ///
   /// - Parameters:
   ///   - path: The path.

@@ -1,6 +1,7 @@
 import SQLite
 
-/// The error that a value is too long for an event loop, so that a different thread must read it.
+/// The error of a read on an event loop that finds a value too long for the loop; a different
+/// thread must then read the value.
 package struct LongValue: Error {
   package init() {}
 }

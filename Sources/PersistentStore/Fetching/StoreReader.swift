@@ -88,8 +88,9 @@ package final class StoreReader {
   /// Reads in one read transaction, so that all results are of one commit.
   ///
   /// - Parameters:
-  ///   - hidesUnsealed: Whether to show the newest sealed commit while an external client's changes
-  ///     are unsealed; if false, the method then throws `UnsealedChanges`.
+  ///   - hidesUnsealed: Whether to hide unsealed changes of an external client and show the newest
+  ///     sealed commit. If false, the method throws `UnsealedChanges` while there are unsealed
+  ///     changes.
   ///   - interruption: The interruption that stops the body's statements; nil for none.
   ///   - body: Reads the snapshot.
   /// - Returns: The result of the body.
@@ -208,12 +209,12 @@ package final class StoreReader {
     return migration
   }
 
-  /// Runs a body in a read transaction, with the newest commit.
+  /// Runs a body in a read transaction, and passes the newest commit to the body.
   private func transaction<Result>(
     _ interruption: Interruption?,
     _ body: (HistoryHead) throws -> Result
   ) throws -> Result {
-    // Only one thread at a time uses this reader, so that statements run without the queue's lock.
+    // Only one thread at a time uses this reader, so its statements need no lock of the queue.
     try Self.reading {
       try checkFiles()
       try begin.run()
@@ -236,7 +237,7 @@ package final class StoreReader {
     return result
   }
 
-  /// Fails if other connections write to a different write-ahead log than this connection reads.
+  /// Fails if this connection no longer reads the write-ahead log to which other connections write.
   private func checkFiles() throws {
     guard files.sharesLog else { throw StoreError.storeGone(files.sharedPath) }
     if SQLiteConnection.hasLostPages { try queue.use { db in try db.checkSharing() } }
@@ -264,7 +265,8 @@ package final class StoreReader {
     }
   }
 
-  /// Runs a body whose errors concern the store, not the request.
+  /// Runs a body, and throws its SQLite errors as store errors, because the store and not the
+  /// request causes them.
   private static func reading<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()
@@ -317,7 +319,8 @@ package final class StoreReader {
     let mayDangle = known.head.mayDangle
     if let lookUp = lookUps[entity.number], lookUp.mayDangle == mayDangle { return lookUp }
     let plan = try wholePlan(entity, mayDangle: mayDangle)
-    // The cache `statements` could drop the statement during its use, so that the reader keeps it.
+    // The cache `statements` could drop a statement during its use, so the reader keeps this
+    // statement in `lookUps`.
     let row = try queue.use { db in try PreparedStatement(db, plan.rowSQL) }
     let lookUp = LookUp(plan: plan, row: row, mayDangle: mayDangle)
     lookUps[entity.number] = lookUp
@@ -415,8 +418,8 @@ extension StoreSnapshot {
 
   /// Returns the time of a commit.
   ///
-  /// If the log does not have the commit, the time is that of the next commit in the log or, if
-  /// there is no later commit, of the newest commit.
+  /// If the log does not have the commit, the method returns the time of the next commit in the
+  /// log. If there is no later commit either, the method returns the time of the newest commit.
   ///
   /// - Parameter number: The number of the commit.
   /// - Returns: Milliseconds since 1970.

@@ -5,8 +5,8 @@ import StoreLayout
 
 /// The changes before a snapshot.
 extension StoreSnapshot {
-  /// Returns the combined changes since a position, except derived values that have their former
-  /// value.
+  /// Returns the combined changes since a position, without derived values that have changed back
+  /// to their former value.
   ///
   /// - Parameters:
   ///   - position: The position after which the changes begin.

@@ -6,14 +6,14 @@ import StoreLayout
 
 /// Objects from which relationships reach changed objects.
 extension StoreSnapshot {
-  /// Returns the objects from which a path reaches changed objects now, or reached them at
-  /// `position`.
+  /// Returns the objects from which a path reaches changed objects now, or reached changed objects
+  /// at `position`.
   ///
-  /// A former path may differ from the current path. At the first difference, either the object
-  /// itself has changed, or a member has left its to-many. In both cases, the changed object is at
-  /// the end of this path or of a shorter path. Between the wanted object and that changed object,
-  /// the former path is equal to the current path. The log is therefore needed only for the former
-  /// owners of changed members.
+  /// The objects along a path may differ between `position` and now. There are two causes at the
+  /// first difference: an object references a different object, or a member has left a to-many. In
+  /// both cases, this object or member has changed, and is at the end of this path or of a shorter
+  /// path. From the wanted object to the changed object, the path has not changed. The log is
+  /// therefore needed only for the former owners of changed members.
   ///
   /// - Parameters:
   ///   - objects: The numbers of the changed objects at the end of the path.

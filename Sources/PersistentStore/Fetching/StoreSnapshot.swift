@@ -39,7 +39,8 @@ package struct StoreSnapshot {
     return token.number
   }
 
-  /// Returns the commit before the first commit at or after a time.
+  /// Returns the commit that directly precedes the first commit whose time is at or after a given
+  /// time.
   ///
   /// - Parameter time: Milliseconds since 1970.
   /// - Returns: The commit number; the newest commit's number if all commits are before the time.
@@ -105,14 +106,15 @@ package struct StoreSnapshot {
       .map { LogPosition(commit: $0.token.number, lastChange: $0.lastChange) }
   }
 
-  /// Returns the commit number of the newest migration, before which no state can be read; nil if
-  /// there is none.
+  /// Returns the commit number of the newest migration; nil if the store never migrated.
+  ///
+  /// No state before this commit can be read.
   package func newestMigration() throws -> Int64? {
     try reader.commits.newestBarrier(.migration)?.number
   }
 
   /// Returns the commit number of the newest rebuild of folded texts after a change of the ICU
-  /// version; nil if there is none.
+  /// version; nil if there was no such rebuild.
   package func newestFolding() throws -> Int64? {
     try reader.commits.newestBarrier(.folding)?.number
   }
@@ -268,8 +270,8 @@ package struct StoreSnapshot {
 
   /// Calls a body with the numbers of the objects of a fetch, in its order and window.
   ///
-  /// The parameters and the result are those of `eachObject`, but the body receives only the
-  /// number.
+  /// The parameters and the result are the same as for `eachObject`, but the body receives only the
+  /// object's number.
   @discardableResult
   package func eachNumber(
     _ plan: FetchPlan,
@@ -337,7 +339,7 @@ package struct StoreSnapshot {
     return row.integer(0)
   }
 
-  /// Returns a statement after binding its values, and then the limit and the offset of its window.
+  /// Returns a statement with bound values: the given values, then the window's limit and offset.
   func bound(
     _ sql: String,
     _ values: [AttributeValue],

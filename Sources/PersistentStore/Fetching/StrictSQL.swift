@@ -1,6 +1,7 @@
-/// The SQL of expressions whose failures must be noted, as in a migration.
+/// The SQL of expressions whose failures must be recorded, as in a migration.
 ///
-/// The caller adds functions to the connection that note the failures.
+/// The SQL calls functions that record the failures. The caller adds these functions to the
+/// connection.
 enum StrictSQL {
   static let divisorFunction = "cordial_divisor"
   static let castFunction = "cordial_strict_cast"

@@ -20,8 +20,8 @@ package final class UnindexedSorts: Sendable {
     package internal(set) var microsecondsMax: Int64 = 0
   }
 
-  /// The maximum number of recorded sorts; if it is reached, a slower sort replaces the fastest
-  /// one.
+  /// The maximum number of recorded sorts. At this number, a new sort replaces the fastest
+  /// recorded sort if the new sort is slower, and is otherwise not recorded.
   private static let sortsMax = 100
 
   private let requests = Mutex<[Sort: Requests]>([:])
@@ -62,7 +62,7 @@ package final class UnindexedSorts: Sendable {
 
 /// The plan of a statement, as SQLite reports it.
 enum QueryPlan {
-  /// Returns the steps of a statement, a line for each, indented by its depth.
+  /// Returns the steps of a statement's plan, one line for each step, indented by the step's depth.
   static func lines(
     of sql: String,
     _ compile: (String) throws -> PreparedStatement
@@ -83,7 +83,8 @@ enum QueryPlan {
 
   /// Returns whether a statement sorts its whole result before its first row.
   static func sortsWholly(_ lines: [String]) -> Bool {
-    // The lines of a family are indented, because SQLite sorts the family's tables one by one.
+    // Only the end of a line is compared, because SQLite sorts the tables of a family separately,
+    // in indented lines.
     lines.contains { $0.hasSuffix("USE TEMP B-TREE FOR ORDER BY") }
   }
 }

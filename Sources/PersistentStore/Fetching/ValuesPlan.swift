@@ -72,8 +72,8 @@ extension ValuesPlan {
         hint: "Use limit and offset, or groupBy instead of distinct"
       )
     }
-    // The values of a group's paths identify the group, so a cursor contains them, as it otherwise
-    // contains an object's number.
+    // A cursor over objects contains an object's number. A cursor over groups instead contains the
+    // values of the group's paths, which identify the group.
     let groupKeys =
       isPaged && !isOfObjects
       ? keys + groups.map { SortKey($0, type: .string, descends: false, mayBeMissing: true) } : []

@@ -100,7 +100,7 @@ struct SchemaComparison {
   /// Whether a writer has to create the triggers, because some are missing or of another version.
   private(set) var lacksTriggers = false
 
-  /// The first difference that refuses the store; nil if the store can be used.
+  /// The first difference because of which the store is refused; nil if the store can be used.
   var refusal: Difference? { differences.first { $0.advice != nil } }
 
   private static let damageAdvice: StoreHint = "Restore a backup"
@@ -185,8 +185,8 @@ struct SchemaComparison {
 
   /// Returns a statement for a table of the log without its white space.
   ///
-  /// Earlier programs used other white space. The statements have no literal in which white space
-  /// matters.
+  /// Earlier versions of Cordial wrote these statements with different white space. The statements
+  /// have no literal in which white space matters.
   private static func withoutSpace(_ sql: [UInt8]) -> [UInt8] {
     sql.filter { ![0x09, 0x0A, 0x0D, 0x20].contains($0) }
   }

@@ -8,8 +8,8 @@ import SQLite
 
 /// Copies of whole stores.
 ///
-/// A copy is an independent store that can be opened in its folder. It has another generation, so
-/// that positions of the original's history are not valid in the copy.
+/// A copy is an independent store that can be opened in its folder. The copy has its own
+/// generation, so positions of the original's history are not valid in the copy.
 package enum StoreBackup {
   /// The result of a copy.
   package struct Outcome: Sendable {
@@ -79,7 +79,8 @@ package enum StoreBackup {
     }
   }
 
-  /// Returns whether a folder is `other` or is inside it, also through symbolic links.
+  /// Returns whether a folder is the folder `other` or is inside `other`, even if a path contains
+  /// symbolic links.
   private static func isInside(_ folder: String, _ other: String) -> Bool {
     var (facts, outer) = (stat(), stat())
     guard unsafe stat(other, &outer) == 0 else { return false }

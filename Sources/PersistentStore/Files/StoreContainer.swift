@@ -252,8 +252,7 @@ package struct StoreContainer: Sendable {
 
   /// Creates a private folder in memory, and removes the folders of processes that have ended.
   ///
-  /// Every user can create folders in the same place, so `mkdtemp` chooses a name that is not in
-  /// use.
+  /// Every user can create folders in `/dev/shm`, so `mkdtemp` chooses a name that is not in use.
   ///
   /// - Returns: The container of the empty folder.
   /// - Throws: `cannotOpen`.
@@ -291,7 +290,8 @@ package struct StoreContainer: Sendable {
 
   /// Returns whether a path is a folder of this user that no other user can change.
   ///
-  /// During the removal, another user could otherwise replace content by a link to other files.
+  /// If other users could change the folder, a user could replace a file in it by a link during the
+  /// removal, so that files outside the folder would be removed.
   private static func isOwn(_ path: String) -> Bool {
     var facts = stat()
     return unsafe lstat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR

@@ -11,7 +11,7 @@ import StoreLayout
 /// order:
 /// 1. For each table, `{"schema": "CREATE TABLE …"}`.
 /// 2. For each table with rows, `{"table": …, "columns": […]}`, then `{"row": […]}` for each row.
-///    `{"binary": "base64", "column": 2}` precedes the row for each of its binary values.
+///    Before a row, there is `{"binary": "base64", "column": 2}` for each binary value of the row.
 /// 3. The schemas of indexes, triggers and views.
 package enum StoreDump {
   /// Writes the content of a store that no process changes.
@@ -103,7 +103,7 @@ package enum StoreDump {
 
   // MARK: Reading
 
-  /// Creates a store from the values that `write` returned for another store.
+  /// Creates a store from the values that `write` produced for an existing store.
   ///
   /// - Parameters:
   ///   - next: Returns the next line, which has one value or is empty; nil at the end. Errors count
@@ -123,7 +123,8 @@ package enum StoreDump {
     defer { partial.remove() }
     do {
       let writer = try StoreConnection.open(partial.storePath, .writer)
-      // The triggers of the archive could log the rows again, or have any other effect.
+      // Triggers stay off, because the archive's triggers could log the rows again, or have any
+      // other effect.
       try writer.use { db in try db.setFiresTriggers(false) }
       try writer.write { db in
         var content = StoredContent(db)

@@ -98,7 +98,7 @@ enum StoreFile {
     try queue.close()
   }
 
-  /// Replaces the triggers of a store, in a transaction that writes.
+  /// Replaces the triggers of a store, in the caller's write transaction.
   ///
   /// All triggers with Cordial's prefix are dropped, because an earlier version may have used other
   /// names.
@@ -113,7 +113,8 @@ enum StoreFile {
     try StoreMetadata.triggers.set(LogTriggers.formatVersion, db)
   }
 
-  /// Replaces the stored model with the given model, whose stored requests and texts may differ.
+  /// Replaces the stored model with a model of the same version; the two models may differ in their
+  /// stored requests and texts.
   static func updateModel(_ model: Model, at path: String) throws {
     let queue = try StoreConnection.open(path, .writer)
     let text = model.document.text
@@ -137,15 +138,15 @@ enum StoreFile {
 
   /// Reads a store's metadata, and compares its schema with the schema that its model generates.
   ///
-  /// If the requested model has the store's version, the returned model has the requested model's
-  /// name, stored requests and texts.
+  /// If the requested model and the store's model are the same version, the returned model has the
+  /// name, the stored requests and the texts of the requested model.
   ///
   /// - Parameters:
   ///   - path: The path of `store.sqlite`.
   ///   - role: The user of the connection.
   ///   - requested: The model that the caller has; nil for the store's own model.
-  ///   - refusal: Returns the error for the schema difference that refuses the store; nil for an
-  ///     error that names the path.
+  ///   - refusal: Returns the error for a schema difference because of which the store is refused;
+  ///     if nil, the error names the path.
   /// - Returns: The metadata.
   /// - Throws: `StoreError`; `SQLiteError`.
   @discardableResult
@@ -213,7 +214,8 @@ enum StoreFile {
     guard let hash = meta[.modelHash], kept.isIdentified(by: hash) else {
       throw damaged("model", path)
     }
-    // Only the objects of families have numbers that depend on slots.
+    // Slots are necessary only for a model with families, because only the object numbers of
+    // families depend on slots.
     guard let slots = meta[.slots].map({ slots($0) }) ?? (kept.slots.isEmpty ? [:] : nil) else {
       throw damaged("slots", path)
     }

@@ -5,7 +5,7 @@ package struct StoreTuning: Sendable {
   /// The limits for saves that write many rows.
   package var bulk = BulkLimits()
 
-  /// The maximum number of connections for reads, besides the event loop's own.
+  /// The maximum number of connections for reads, besides the connection of the event loop.
   ///
   /// A slow read keeps its connection while it pauses for other reads.
   package var readersMax = 32

@@ -1,7 +1,7 @@
-/// A cache of values by text, such as SQL, when requests determine the texts.
+/// A cache of values by text, for texts that depend on the requests of clients, such as SQL.
 ///
-/// When a new value exceeds the maximum count or memory, the cache removes all values. Requests
-/// repeat the same forms, so that a better replacement policy gains little.
+/// When a new value exceeds the maximum count or memory, the cache removes all values. Clients
+/// repeat requests of the same form, so a better replacement policy gains little.
 struct TextCache<Value> {
   private let countMax: Int
   private let bytesMax: Int
@@ -22,7 +22,7 @@ struct TextCache<Value> {
   /// The number of values.
   var count: Int { values.count }
 
-  /// Returns the value of a text, nil if the cache has none.
+  /// Returns the value of a text; nil if the cache has no value for the text.
   subscript(text: String) -> Value? { values[text] }
 
   /// Adds the value of a text, unless this entry alone exceeds the memory of the cache.
@@ -39,7 +39,7 @@ struct TextCache<Value> {
     bytes += added
   }
 
-  /// Forgets all values.
+  /// Removes all values.
   mutating func removeAll() {
     values = [:]
     bytes = 0

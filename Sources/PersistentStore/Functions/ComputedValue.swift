@@ -6,16 +6,17 @@ package struct StoredObject: Sendable {
   /// The name of the entity that declares the computed attribute: the object's entity or an
   /// ancestor.
   package let entity: String
-  /// The values of that entity's stored attributes, in the form of the protocol:
+  /// The values of the stored attributes of the entity `entity`, in the form of the protocol:
   /// `{"first": "Ada", …}`.
   package let values: JSONValue
   /// The interruption that can stop the request, nil if the request cannot be stopped.
   let interruption: Interruption?
 
-  /// Whether the request that reads the attribute must end; the value can change at any time.
+  /// Whether the request that reads the attribute must end; this property can become true at any
+  /// time.
   ///
-  /// A function that may take long checks this property and returns early. Its result is then
-  /// ignored.
+  /// A function that may take long checks this property, and returns early if it is true. Cordial
+  /// then ignores the function's result.
   package var isStopped: Bool { interruption?.reason != nil }
 }
 

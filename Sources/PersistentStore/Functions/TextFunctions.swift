@@ -4,8 +4,9 @@ import Interruptions
 import ObjectModel
 import SQLite
 
-/// The SQL functions that Cordial's connections add to SQLite's; no table, index or trigger uses
-/// them.
+/// The SQL functions that each Cordial connection registers in addition to SQLite's own functions.
+///
+/// No table, index or trigger uses these functions.
 enum TextFunctions {
   static func add(to db: SQLiteConnection) throws {
     let progress = db.progress
@@ -61,7 +62,7 @@ enum TextFunctions {
     try addMatches(to: db)
   }
 
-  /// Adds a function of two texts, which returns null if one of them is null.
+  /// Adds an SQL function of two texts; the function returns null if either text is null.
   private static func addComparison(
     _ name: String,
     to db: SQLiteConnection,
@@ -93,7 +94,8 @@ enum TextFunctions {
       let folds = Int32(flags & Int64(UNICODE_FOLD_DIACRITICS))
       let subject =
         flags == 0 ? text : try Folding.fold(text, flags: folds) { try progress.stopStatement() }
-      // A statement outside of requests has no time limit, so each match gets its own.
+      // No time limit applies to a statement that runs outside of requests, so this match gets a
+      // limit.
       let ofOneMatch = Interruption(secondsMax: matchSecondsMax)
       ofOneMatch.begin()
       call.answer(

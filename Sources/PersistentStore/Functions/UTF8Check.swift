@@ -1,4 +1,4 @@
-/// A check of the encoding of bytes.
+/// The check that bytes are valid UTF-8.
 enum UTF8Check {
   static func isValid(_ bytes: Span<UInt8>) -> Bool {
     do {

@@ -1,7 +1,9 @@
 import ObjectModel
 import StoreLayout
 
-/// The rule by which a migration makes the objects of one new entity, instead of inferring them.
+/// The rule by which a migration makes the objects of one new entity.
+///
+/// Without a rule, the migration infers the objects from the old entity.
 struct EntityRule: Sendable {
   /// The origin of the properties' values.
   enum Content: Sendable {
@@ -38,7 +40,8 @@ extension EntityRule {
   /// - Parameters:
   ///   - from: The old model.
   ///   - to: The new model.
-  ///   - formerName: Returns the name that a new entity had, nil if it did not exist.
+  ///   - formerName: Returns the name of a new entity in the old model; nil if the old model has no
+  ///     such entity.
   /// - Returns: The rules by new entity number, and the problems of the map's references to
   ///   entities of the old model.
   static func rules(

@@ -50,7 +50,9 @@ struct GivenNumbers {
       ?? entity.numbers.lowerBound - 1
   }
 
-  /// Makes an entity continue after the numbers of a retired or renamed entity of the same name.
+  /// Raises the last used number of each entity whose name a retired or renamed entity had.
+  ///
+  /// New objects of such an entity then get only numbers that the former entity never used.
   func skip(in model: Model, _ db: SQLiteConnection) throws {
     for (name, last) in given(model) {
       guard let entity = model.entity(named: name), !entity.isAbstract, let number = last,

@@ -3,8 +3,8 @@ import JSON
 import ObjectModel
 import SQLite
 
-/// The values that a model's map computes: their conversion to the attributes' types, and the
-/// failures.
+/// The conversion of the values that a model's map computes to the attributes' types, and the
+/// record of the conversions that fail.
 ///
 /// A migration counts all failures before it stops. The failure of a part of an expression stays
 /// pending until SQLite has computed the whole expression for the same object.

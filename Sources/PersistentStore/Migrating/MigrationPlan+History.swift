@@ -24,7 +24,8 @@ extension MigrationPlan {
           + "WHERE kind IN (0, 1, 2) AND entity < \(RetiredEntity.numberMin)"
       )
     }
-    // `linkRows` negates the new entity numbers, so that the update of the other rows skips them.
+    // `linkRows` stores the new entity numbers as negative numbers, so that its later statements
+    // skip the rows that it has already adapted.
     statements.append("UPDATE cordial_change SET entity = -entity WHERE entity < 0")
     return statements
   }
@@ -48,8 +49,9 @@ extension MigrationPlan {
 
   /// Returns statements that rename properties in the former values of the log.
   ///
-  /// `,"title":` occurs only as a key, because a quote inside a text has a backslash. If a new name
-  /// was another property's old name, all names are first replaced by names that no property has.
+  /// The statements replace keys as text. In the log's JSON, `,"title":` can only be a key, because
+  /// a quote inside a text follows a backslash. If a new name equals the old name of a different
+  /// property, the statements first replace all names by temporary names that no property has.
   private func renames(_ entity: EntityDescription, _ old: EntityDescription) -> [String] {
     let renamed = entity.properties.compactMap { property -> (String, String)? in
       guard let source = mapping.source(of: property, in: entity), source.name != property.name

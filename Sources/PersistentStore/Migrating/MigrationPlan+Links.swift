@@ -5,11 +5,11 @@ import StoreLayout
 
 /// The old links of relationships, and their new storage.
 extension MigrationPlan {
-  /// An old relationship that supplies the links of a new one.
+  /// An old relationship that supplies the links of a new relationship.
   struct Origin {
     let relationship: RelationshipDescription
-    /// Whether the old relationship is the inverse of the new one, because the old model had only
-    /// the inverse.
+    /// Whether the old relationship became the inverse of the new relationship, because the old
+    /// model had no relationship in the new direction.
     let reversed: Bool
   }
 
@@ -59,7 +59,8 @@ extension MigrationPlan {
       .flatMap { kind in mapping.sources(of: kind).map { (kind, $0) } }
   }
 
-  /// Returns whether a relationship may still reference old targets, and adds a problem if not.
+  /// Returns whether a new relationship may reference targets of an old relationship, and adds a
+  /// problem if not.
   private mutating func mayReferenceOldTargets(
     _ old: RelationshipDescription,
     _ relationship: RelationshipDescription,
@@ -68,7 +69,8 @@ extension MigrationPlan {
     guard usedRanges(old.destination, within: relationship.destination)?.isEmpty == true else {
       return true
     }
-    // The destination itself may remain, even if all its entities with objects are removed.
+    // The destination entity itself may remain, even if the migration removes all its concrete
+    // descendants.
     let target = mapping.target(of: from.entity(old.destination))
     if let target, to.isKind(target.number, of: relationship.destination) { return true }
     problem(
@@ -84,10 +86,8 @@ extension MigrationPlan {
   /// Returns a query for all links of a relationship, for an entity and its descendants.
   ///
   /// The links come from the old model and from rules. The result is nil if there are no such
-  /// links. The query omits objects that now belong to a different entity or are removed. Its
-  /// columns are:
-  /// another entity or to none. Its columns are:
-  /// - `a`, an object of the entity
+  /// links. The query omits objects that are removed, and objects that now belong to a different
+  /// entity. Its columns are:
   /// - `b`, an object that `a` references
   /// - `place`, the sort position of `b` among the members of `a`
   /// - `back`, the sort position of `a` among the members of `b`
@@ -120,7 +120,7 @@ extension MigrationPlan {
     let number: String
     /// The join that finds the number, nil if the object keeps its old number.
     let join: String?
-    /// The condition that the new object belongs to the entity, nil if every object does.
+    /// The condition that the new object belongs to the entity; nil if all new objects do.
     let condition: String?
   }
 
@@ -154,7 +154,7 @@ extension MigrationPlan {
 
   /// Returns the entities whose rules give links of a relationship.
   ///
-  /// An entity is reversed if its rule gives the inverse of the relationship.
+  /// `isReversed` is true if the rule gives the links through the inverse of the relationship.
   private func givers(
     of relationship: RelationshipDescription,
     _ entity: EntityDescription
@@ -175,7 +175,8 @@ extension MigrationPlan {
     _ entity: EntityDescription
   ) -> [String] {
     let givers = givers(of: relationship, entity)
-    // A program's ordered list has all links of the inverse column, and their order too.
+    // A program supplies an ordered to-many as a list, which contains all links of the inverse
+    // column and their order. The query therefore reads only these lists.
     let lists = givers.filter { giver, isReversed in
       mapping.rules[giver.number]?.isByProgram == true && !isReversed && relationship.ordered
         && relationship.storage == .inverseColumn

@@ -65,8 +65,8 @@ extension MigrationPlan {
   /// Returns whether the migration may remove the values of an old property.
   ///
   /// The model permits this by listing the property in `removed`, with the name of its entity or of
-  /// an ancestor. The name of a composite permits it for each member, if the new entities no longer
-  /// have the composite.
+  /// an ancestor. If the new entities no longer have a composite, listing the composite's name
+  /// permits the removal of all its members.
   private func isGivenUp(_ property: String, of old: EntityDescription) -> Bool {
     let names = property.split(separator: ".")
     let composites = names.indices.dropLast().map { names[...$0].joined(separator: ".") }
@@ -105,7 +105,7 @@ extension MigrationPlan {
     }
   }
 
-  /// Returns the SQL condition that an object remains, but only in entities without a property.
+  /// Returns the SQL condition that an object remains only in new entities that lack a property.
   ///
   /// The result is empty if the migration renumbers or omits no objects of the family.
   private func lostCondition(
@@ -164,7 +164,7 @@ extension MigrationPlan {
     of relationship: RelationshipDescription,
     declaredBy old: EntityDescription
   ) {
-    // The inverse may store the same links.
+    // If the inverse remains, it supplies the same links, so that no link is lost.
     guard !isInverseKept(relationship) else { return }
     let column = SQLNames.quoted(relationship.name)
     let remaining = Self.condition(column, in: remainingRanges(of: relationship.destination))

@@ -56,7 +56,8 @@ extension MigrationPlan {
 
   /// Returns the relationships of an entity whose links a rule gives in a separate table.
   ///
-  /// For a program, the end of a relationship that stores the links or their order has the table.
+  /// If a program supplies the links, only one end of a relationship has such a table: the end that
+  /// stores the links or their order.
   func givenLinks(of entity: EntityDescription) -> [RelationshipDescription] {
     guard let rule = mapping.rules[entity.number] else { return [] }
     return entity.relationships.filter { relationship in
@@ -142,7 +143,7 @@ extension MigrationPlan {
 
   // MARK: Values
 
-  /// Plans the values of the objects that are made of an old entity's objects.
+  /// Plans the statements that compute the values of the objects made from an old entity's objects.
   private mutating func computeValues(
     of entity: EntityDescription,
     _ rule: EntityRule,
@@ -314,7 +315,8 @@ extension MigrationPlan {
     return "CASE WHEN \(condition) THEN \(number) END"
   }
 
-  /// Returns the numbers of the concrete entities among an entity and its descendants, with commas.
+  /// Returns the numbers, separated by commas, of the concrete entities among an entity and its
+  /// descendants.
   func kinds(_ entity: Int) -> String {
     to.entity(entity).familyPosition.concreteEntities.map(String.init).joined(separator: ", ")
   }
@@ -393,7 +395,7 @@ extension MigrationPlan {
 }
 
 extension RelationshipDescription {
-  /// Whether the objects that have the relationship store it in a column.
+  /// Whether the relationship is stored in a column of the objects that have the relationship.
   var isColumn: Bool {
     if case .column = storage { true } else { false }
   }

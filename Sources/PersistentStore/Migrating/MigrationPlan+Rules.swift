@@ -135,7 +135,7 @@ extension MigrationPlan {
   /// Returns statements that log the differences between the old and the new links of a
   /// relationship.
   ///
-  /// The old links are those of the old relationship between the same two entities.
+  /// The statements compare only with old relationships that connect the same two entities.
   private func linkEntries(
     _ relationship: RelationshipDescription,
     of entity: EntityDescription,

@@ -56,7 +56,8 @@ extension MigrationPlan {
     ]
   }
 
-  /// The columns of a rebuilt table, with SQL over the row `cordial_o` of the old table.
+  /// The columns of a rebuilt table, each with SQL that computes its value from the row `cordial_o`
+  /// of the old table.
   struct NewRow {
     /// SQL for the number of the new object.
     var number = "cordial_o.\"_id\""
@@ -155,7 +156,9 @@ extension MigrationPlan {
     row.add("coalesce(\(value), \(literal))", to: attribute.name)
   }
 
-  /// Returns the condition that an entity with a rule is made from an object of an old table.
+  /// Returns the SQL condition that an object of an old table becomes an object of a new entity.
+  ///
+  /// The result is empty if all objects of the old table become objects of the new entity.
   private func taken(by entity: EntityDescription, _ old: EntityDescription) -> String {
     guard mapping.rules[entity.number] != nil, mapping.isMoved(old.number) else { return "" }
     return " AND \"_id\" IN (SELECT old FROM \(PreparedTables.objects(of: entity)) "

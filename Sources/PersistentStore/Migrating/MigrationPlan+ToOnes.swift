@@ -91,7 +91,8 @@ extension MigrationPlan {
       }
   }
 
-  /// Adds a check, after all steps, for objects of the new table without a required to-one.
+  /// Adds a check for objects of the new table that lack a required to-one; the check runs after
+  /// all steps.
   private mutating func checkRequiredLate(
     _ relationship: RelationshipDescription,
     _ entity: EntityDescription

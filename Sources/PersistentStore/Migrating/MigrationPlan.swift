@@ -247,7 +247,7 @@ package struct MigrationPlan: Sendable {
   struct UnchangedTables {
     /// The new entity numbers of the unchanged entity tables.
     var entities: Set<Int> = []
-    /// The names of the new link tables.
+    /// The new names of the unchanged link tables.
     var linkTables: Set<String> = []
     /// Whether queries use the old table names, because the checks run before the tables are
     /// renamed.
@@ -264,7 +264,7 @@ package struct MigrationPlan: Sendable {
       else { continue }
       kept.entities.insert(entity.number)
     }
-    /// The new link tables that copy from each old link table.
+    /// The new link tables that copy rows from an old link table, by the key of the old link table.
     var copies: [String: [String]] = [:]
     for entity in to.entities {
       for relationship in entity.linkRelationships {
@@ -340,7 +340,8 @@ package struct MigrationPlan: Sendable {
       && order == OrderSchema(to).linkPositionColumns(relationship, of: entity)
   }
 
-  /// Returns whether a relationship may reference every object that the old one could reference.
+  /// Returns whether a new relationship may reference every object that the old relationship could
+  /// reference.
   func mayReferenceSameObjects(
     _ old: RelationshipDescription,
     _ relationship: RelationshipDescription

@@ -7,7 +7,8 @@ struct MigrationProblem: Sendable {
   let path: String
   /// The text of the problem, without the count of cases.
   let message: String
-  /// The count of objects, values or links with the problem, nil if it does not depend on data.
+  /// The count of objects, values or links with the problem; nil for a problem that does not depend
+  /// on data.
   let count: Int64?
   /// Some of the objects, each with its value; nil if values do not matter.
   let examples: [(id: String, value: JSONValue)]?

@@ -15,8 +15,8 @@ extension Migrator {
   ///   - chain: The versions, oldest first; the last one is the target.
   /// - Returns: A plan for each stage.
   /// - Throws: `modelMismatch` when the store is newer than the last version, `modelInvalid` when
-  ///   two versions of the chain have the same content, or when a map is not from the version
-  ///   before it.
+  ///   two versions of the chain have the same content, or when a map does not start from the
+  ///   preceding version of the chain.
   package static func stages(
     of model: Model,
     _ former: Set<String> = [],

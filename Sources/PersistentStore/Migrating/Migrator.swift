@@ -52,7 +52,7 @@ package struct Migrator {
     }
   }
 
-  /// Returns whether a store has a model already.
+  /// Returns whether a given model is the current model of a store.
   package static func hasModel(
     _ container: StoreContainer,
     _ model: Model
@@ -89,7 +89,7 @@ package struct Migrator {
     do {
       let facts = try StoreFile.read(at: container.storePath, role: .reader, requested: model)
       guard facts.model.hash != model.hash else { return }
-      // The stages are not used. The call only checks the errors that also apply to a program.
+      // The call discards the stages. It only throws the errors that also apply to a program.
       _ = try stages(of: facts.model, facts.formerHashes, over: [model])
       let stage = try Self.stage(
         from: facts.model,

@@ -7,7 +7,7 @@ import StoreLayout
 package struct ModelMapping: Sendable {
   package let from: Model
   package let to: Model
-  /// The old entity number of each new entity number.
+  /// The number of the old entity that each new entity continues, by the number of the new entity.
   private let sources: [Int: Int]
   /// The rules of the new entities whose objects are not inferred, by entity number.
   let rules: [Int: EntityRule]
@@ -76,12 +76,14 @@ package struct ModelMapping: Sendable {
   /// Returns the entity number of the root of an old entity's family.
   func family(_ old: Int) -> Int { from.entity(old).familyPosition.ancestors[0] }
 
-  /// Returns the old entity of a new model's entity, nil if the old model has none.
+  /// Returns the old entity that corresponds to a new entity; nil if the old model has no such
+  /// entity.
   func source(of entity: EntityDescription) -> EntityDescription? {
     sources[entity.number].map { from.entity($0) }
   }
 
-  /// Returns the new entity of an old entity, nil if the new model has none.
+  /// Returns the new entity that corresponds to an old entity; nil if the new model has no such
+  /// entity.
   func target(of old: EntityDescription) -> EntityDescription? {
     sources.first { $0.value == old.number }.map { to.entity($0.key) }
   }
@@ -103,8 +105,8 @@ package struct ModelMapping: Sendable {
   /// The retired entities after the migration, which only earlier versions of the model had.
   var retired: [RetiredEntity] {
     func number(_ old: Int) -> Int {
-      // The destination 0 is that of an abstract entity without concrete descendants: it has no
-      // objects that a to-one could reference. The numbers of retired entities do not change.
+      // The destination is 0 if the to-one referenced an abstract entity without concrete
+      // descendants, which has no objects. The numbers of retired entities do not change.
       guard old > 0, old < RetiredEntity.numberMin else { return old }
       let entity = from.entity(old)
       let number = loggedNumber(of: entity)
@@ -120,7 +122,8 @@ package struct ModelMapping: Sendable {
       }
   }
 
-  /// Returns the old property of an entity's property, nil if the property is new.
+  /// Returns the old property that corresponds to a property of a new entity; nil if the property
+  /// is new.
   func source(
     of property: PropertyDescription,
     in entity: EntityDescription
@@ -141,8 +144,10 @@ package struct ModelMapping: Sendable {
     return names[property.name].flatMap { old.property(named: $0) }
   }
 
-  /// The problems of two parts that exchange names, because an exchange looks like two renames from
-  /// an earlier version.
+  /// The problems of entities or properties that exchange names.
+  ///
+  /// An exchange cannot be distinguished from two renames that an earlier migration already
+  /// applied.
   var exchanges: [(path: String, message: String)] {
     func found(
       _ named: [(name: String, former: String?)],
@@ -168,9 +173,11 @@ package struct ModelMapping: Sendable {
       }
   }
 
-  /// The problems of parts whose `renamedFrom` has no effect, because the old model has both names.
+  /// The problems of entities or properties whose `renamedFrom` has no effect, because the old
+  /// model has both names.
   ///
-  /// The migration would otherwise remove the part that has the former name.
+  /// Without these problems, the migration would remove the old entity or property that has the
+  /// former name.
   var ignoredRenames: [(path: String, message: String)] {
     func found(
       _ named: [(name: String, former: String?)],
@@ -243,7 +250,8 @@ package struct ModelMapping: Sendable {
     return sources
   }
 
-  /// Returns the old relationship of an entity's relationship, nil if there is none.
+  /// Returns the old relationship that corresponds to a relationship of a new entity; nil if there
+  /// is none.
   func source(
     of relationship: RelationshipDescription,
     in entity: EntityDescription

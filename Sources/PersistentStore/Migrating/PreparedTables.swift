@@ -4,10 +4,13 @@ import StoreLayout
 
 /// The names of the temporary tables of a migration with a map.
 enum PreparedTables {
-  /// The new objects made from families whose objects may be renumbered or omitted, with the
-  /// columns `family`, `old`, `entity` and `number`.
+  /// The table of new objects from families whose objects may be renumbered or omitted.
+  ///
+  /// Its columns are `family`, `old`, `entity` and `number`.
   static let made = "temp.cordial_made"
-  /// The last object number of each new entity before the migration, as `entity` and `number`.
+  /// The table of the last object number of each new entity before the migration.
+  ///
+  /// Its columns are `entity` and `number`.
   static let given = "temp.cordial_given"
 
   /// Returns the name of the table for the objects of an entity with a rule.

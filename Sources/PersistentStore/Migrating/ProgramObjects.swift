@@ -12,7 +12,7 @@ package struct ProgramObjects: Sendable {
   /// The position of the store at which the program's input was read.
   let token: StoreToken
 
-  /// - Throws: `invalidRequest` if the text is no token.
+  /// - Throws: `invalidRequest` if the text is not a valid token.
   package init(_ bytes: [UInt8], at token: String) throws(StoreError) {
     guard let token = StoreToken(token) else {
       throw StoreError(.invalidRequest, "\(token) is not a token")
@@ -24,7 +24,7 @@ package struct ProgramObjects: Sendable {
 
 /// The import of a program's objects into the prepared tables of a migration.
 ///
-/// It reads all lines before it fails, so that the error counts all mistakes.
+/// The import reads all lines before it fails, so that the error counts all mistakes.
 struct ProgramImport {
   /// A to-one of the new model.
   private struct ToOne: Hashable {

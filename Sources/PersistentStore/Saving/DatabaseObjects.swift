@@ -17,7 +17,7 @@ final class DatabaseObjects: StoredObjects {
     self.identifier = identifier
   }
 
-  /// Forgets the versions that were read, after a write.
+  /// Clears the cached versions. The save pipeline calls this method after its writes.
   func forget() { versions.removeAll() }
 
   func version(of key: ObjectKey) throws -> Int64? {

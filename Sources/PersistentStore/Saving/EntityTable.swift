@@ -89,7 +89,7 @@ final class EntityTable {
 
   // MARK: Numbers
 
-  /// Forgets the values that another process may have changed.
+  /// Discards the cached object number, which another process may have changed.
   func invalidate() {
     lastObject = nil
   }
@@ -103,7 +103,8 @@ final class EntityTable {
 
   /// Returns the last object number that any process has allocated.
   private func lastAllocated() throws -> Int64 {
-    // Like SQLite, this uses the greatest object number if the sequence is lower.
+    // SQLite also allocates the number after the sequence or after the greatest object number,
+    // whichever is greater.
     let sequence = try statement(
       .lastAllocated,
       """
@@ -332,7 +333,7 @@ final class EntityTable {
     try log.run()
   }
 
-  /// Logs inserts of objects.
+  /// Logs the inserts of restored objects, whose numbers need not be consecutive.
   func logInserts(_ objects: [Int64]) throws {
     let log = try statement(.logRestored, BulkLog.insertions(of: entity))
     log.bind(Self.list(objects), at: 1)

@@ -22,7 +22,7 @@ struct JoinedMembers {
 
   /// Removes a member.
   ///
-  /// - Returns: Whether it was a member.
+  /// - Returns: Whether the object was a member.
   @discardableResult
   mutating func remove(_ member: Int64) -> Bool { positions.removeValue(forKey: member) != nil }
 }

@@ -405,8 +405,8 @@ struct MatchingChanges {
 
   /// Reports computed values that cannot be stored.
   ///
-  /// The query finds the values that fail `sqlCheck`. The attribute may still be able to store
-  /// them, so each value is checked again.
+  /// The query finds the values that fail `sqlCheck`. The method checks each of these values again,
+  /// because the attribute may still be able to store the value.
   private mutating func checkComputed(
     _ assignments: [Assignment],
     _ matches: FetchCompiler.Matches

@@ -278,7 +278,7 @@ package struct PlannedGraph {
     return try change(of: toMany, owner)?.applied(to: known) ?? known
   }
 
-  /// Returns the numbers of the objects whose to-many without an inverse contains an object.
+  /// Returns the numbers of the owners that have an object as a member; the to-many has no inverse.
   func linkSources(of toMany: RelationshipLayout, to member: ObjectKey) throws -> [Int64] {
     let known = isInserted(member) ? [] : try stored.linkSources(of: toMany, to: member.object)
     return lists[ListName(backwards: toMany, member.object)]?.applied(to: known) ?? known
@@ -328,7 +328,8 @@ package struct PlannedGraph {
     return lists[ListName(inverse, owner.object)]
   }
 
-  /// Returns the position of a membership's row in the order of writing; -1 for an unwritten row.
+  /// Returns the rank, in the order of writing, of the row that stores a membership; -1 if the save
+  /// does not write the row.
   func writingRank(
     of member: Int64,
     in toMany: RelationshipLayout,
@@ -375,7 +376,7 @@ extension PlannedGraph.ListName {
     self.init(relationship: relationship.number, object: object)
   }
 
-  /// Creates the name of the list of objects whose to-many without an inverse contains an object.
+  /// Creates the name of the list of owners of a member, for a to-many without an inverse.
   init(backwards relationship: RelationshipLayout, _ object: Int64) {
     self.init(relationship: -1 - relationship.number, object: object)
   }

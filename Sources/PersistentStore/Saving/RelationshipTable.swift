@@ -17,7 +17,7 @@ final class RelationshipTable {
   private enum Purpose: Hashable {
     case members, count, holders, isLinked, sources, positions, lastPosition
     case link, unlink, setPosition, logLink
-    /// The statement for the table of one entity.
+    /// The statement that sets sort positions in the table of one entity, by the entity's number.
     case setPositionInTable(Int)
   }
 

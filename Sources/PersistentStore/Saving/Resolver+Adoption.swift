@@ -42,14 +42,17 @@ extension Resolver {
     }
     guard let first = found.first?.key else { return .noObject }
     guard found.allSatisfy({ $0.key == first }) else { return .uniqueConflicts(found) }
-    // No save changes an identity.
+    // The merge policy would store the insert's values in the object, but a save must not change an
+    // identity.
     guard try !storesInserts || hasIdentity(of: first, insert, id) else {
       return .uniqueConflicts(found)
     }
     return .object(first)
   }
 
-  /// Returns whether an insert has the identity of an object, or no identity.
+  /// Returns whether an insert has the same identity as an object.
+  ///
+  /// The result is also true if the insert has no identity.
   func hasIdentity(
     of key: ObjectKey,
     _ insert: SaveRequest.Insert,
@@ -172,7 +175,7 @@ extension Resolver {
         do {
           target = try storedTarget(text)
         } catch is StoreError {
-          // Reading the insert's values later reports the ID.
+          // The resolver reports the invalid ID later, when it reads the insert's values.
           return nil
         }
       }

@@ -27,13 +27,13 @@ extension Resolver {
     resolved.keys = Array(repeating: nil, count: request.inserts.count)
     if !request.inserts.isEmpty { named.reserveCapacity(request.inserts.count) }
     var drafts: [Draft] = []
-    // Most inserts are of the same entity as the insert before.
+    // An insert usually has the same entity as the preceding insert.
     var last: EntityLayout?
     for (index, insert) in request.inserts.enumerated() {
       guard let draft = try draft(insert, index, last) else { continue }
       last = draft.entity
-      // Only temporary IDs must differ. Inserts with one identity are one object or violate
-      // uniqueness.
+      // Two inserts must not have the same temporary ID. Two inserts with the same identity are
+      // allowed here: the second insert is adopted, or it violates uniqueness.
       if let text = insert.id, named[text] != nil, draft.isTemporary {
         add(.invalid(text, nil, "unique", "Two inserts have this ID"))
         skipChange()
@@ -149,8 +149,9 @@ extension Resolver {
       let known = drafts.map(\.existing)
       insertedValues = [:]
       adoptedValues = [:]
-      // A chain of references takes one pass for each of its inserts. More passes mean a cycle: the
-      // object that an insert matches depends on its references, which change with that object.
+      // A chain of references needs one pass for each insert in the chain. If more passes are
+      // needed, the references form a cycle: each new match of an insert changes the references
+      // that determine the match.
       try compare(&drafts, keepsConflicts: pass > drafts.count)
       if drafts.map(\.existing) == known || pass > 2 * drafts.count { return }
       pass += 1

@@ -10,7 +10,7 @@ extension Resolver {
     let found: Target
     do {
       if let stored = try storedTarget(text) {
-        // The save may delete an object and insert another with its identity.
+        // The save may delete an object and insert a new object with the same identity.
         found = try isDeleted(stored) ? insertedTarget(text) ?? stored : stored
       } else if let inserted = try insertedTarget(text) {
         found = inserted

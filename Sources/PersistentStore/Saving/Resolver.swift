@@ -19,10 +19,10 @@ package struct Resolver {
   /// The objects by the IDs that name them: IDs of inserts, and IDs of stored objects that the save
   /// has looked up.
   var named: [String: Target] = [:]
-  /// The object that has the values of a unique set because of an earlier insert; nil if an earlier
-  /// insert replaced these values in a stored object.
+  /// The object that holds each combination of unique values because of an earlier insert.
   ///
-  /// Only merge policies that adopt inserts need these values.
+  /// The object is nil if an earlier insert replaced these values in a stored object. Only merge
+  /// policies that adopt inserts need this dictionary.
   var insertedValues: [UniqueValues: ObjectKey?] = [:]
   /// The unique values that inserts give to the objects that they match, by property.
   var adoptedValues: [ObjectKey: [String: AttributeValue]] = [:]
@@ -59,7 +59,7 @@ package struct Resolver {
 
   var model: Model { layout.model }
 
-  /// The names of objects in the request.
+  /// The IDs that the request uses for objects, by object.
   package var labels: [ObjectKey: String] {
     var labels: [ObjectKey: String] = [:]
     for (text, target) in named {
@@ -119,7 +119,7 @@ package struct Resolver {
       do {
         if case .object(let key)? = try storedTarget(delete.id) { deletedKeys.insert(key) }
       } catch is StoreError {
-        // Reading the delete reports the ID.
+        // `readDeletes` reports the invalid ID later.
         continue
       }
     }
@@ -173,7 +173,7 @@ package struct Resolver {
       if let relationship = property.relationship {
         guard let link = try link(member.value, relationship, label) else {
           skippedParts.add(relationship)
-          // An invalid value is not also reported as missing.
+          // The placeholder prevents validation from also reporting the invalid value as missing.
           if property.column >= 0 { read.row[property.column] = .refused }
           continue
         }
@@ -226,7 +226,8 @@ package struct Resolver {
       links: []
     )
     try read(insert.values, entity, &update)
-    // If the policy stores the insert's values, reading them already reports a different identity.
+    // If the policy stores the insert's values, `read` has already compared the sent identity with
+    // the identity of the object.
     if !storesInserts, let identity = entity.entity.identity, let own = object.id,
       let value = IdentityResolver.value(own, entity.entity),
       let sent = insert.values.last(where: { $0.name == identity.name })?.value,
@@ -286,7 +287,7 @@ package struct Resolver {
     }
   }
 
-  /// Reads the members of an update.
+  /// Decodes the values that were sent for an update into columns and links.
   mutating func read(
     _ values: [JSONMember],
     _ entity: EntityLayout,
@@ -324,7 +325,8 @@ package struct Resolver {
     entity.addDerivedTexts(to: &update.columns)
   }
 
-  /// Returns whether an object has an identity value, stored or from its insert.
+  /// Returns whether a value is the identity of an object, either stored or from the object's
+  /// insert.
   private mutating func isIdentity(
     _ value: AttributeValue,
     of key: ObjectKey,

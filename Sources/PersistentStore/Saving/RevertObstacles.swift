@@ -154,8 +154,8 @@ struct RevertObstacleSearch {
   /// Returns whether a deleted object needs no revert, because the group changed none of its own
   /// values.
   ///
-  /// The group then changed only derived values, or deleted a link row that an external client
-  /// left.
+  /// In this case, the group changed only derived values of the object, or link rows that an
+  /// external client left dangling.
   private func isAlreadyDeleted(_ change: HistoryChange, _ later: LaterChanges) throws -> Bool {
     let entity = layout.entity(change.key).entity
     guard change.before.allSatisfy({ entity.isDerived($0.property) }) else { return false }
@@ -337,7 +337,8 @@ struct RevertObstacleSearch {
     return kept
   }
 
-  /// Keeps references to objects that stay.
+  /// Adds obstacles for the group's to-ones that reference kept objects, so that the revert leaves
+  /// these to-ones unchanged.
   private mutating func keepReferences(
     to kept: Set<ObjectKey>,
     _ net: [HistoryChange]

@@ -133,7 +133,8 @@ package final class EntityLayout {
   package let relationships: [RelationshipLayout]
   /// The to-ones, each with the index of its column.
   package let toOnes: [(column: Int, relationship: RelationshipLayout)]
-  /// The derived attributes that are another form of a string attribute, with both columns.
+  /// The derived attributes that store a converted form of a string attribute: the derived column,
+  /// the form, and the source column.
   let derivedTexts: [(column: Int, form: DerivedExpression.TextForm, source: Int)]
   let hasDerived: Bool
   /// Whether the validator must check an object's own values.
@@ -234,7 +235,7 @@ package final class EntityLayout {
     relationships.first { $0.name == name }
   }
 
-  /// Adds changes of the columns that are derived texts of changed columns.
+  /// Adds changes of the derived text columns whose source columns change.
   func addDerivedTexts(to changes: inout [ColumnChange]) {
     for (column, form, source) in derivedTexts {
       if let change = changes.last(where: { $0.column == source }) {

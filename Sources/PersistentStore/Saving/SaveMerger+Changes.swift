@@ -125,7 +125,8 @@ extension SaveMerger {
     return former.members(of: toMany.description, key)
   }
 
-  /// Returns the members of a to-many with their sort positions; all are 0 if it is not ordered.
+  /// Returns the sort position of each member of a to-many; 0 for every member of an unordered
+  /// to-many.
   private func positions(
     of toMany: RelationshipLayout,
     _ key: ObjectKey
@@ -139,7 +140,8 @@ extension SaveMerger {
 
   // MARK: One-to-manys
 
-  /// A whole list of a one-to-many that was sent with the version of its owner.
+  /// The whole list of a one-to-many that a client sent together with a version of the list's
+  /// owner.
   private struct VersionedList {
     /// The index of the update.
     let update: Int
@@ -167,7 +169,7 @@ extension SaveMerger {
     }
     var changes: [Int: [ChangedProperty]] = [:]
     var rest = lists[...]
-    /// Compares the lists whose `position` is not before a position of the log.
+    /// Compares the lists that clients read at or after a position of the log.
     func compare(_ position: Int64) throws {
       while let list = rest.first, list.position >= position {
         rest.removeFirst()
@@ -210,7 +212,8 @@ extension SaveMerger {
     return lists.sorted { $0.position > $1.position }
   }
 
-  /// Returns the change of a list by other saves if the sent list contradicts it; otherwise nil.
+  /// Returns the change that other saves made to a list; nil if the sent list does not contradict
+  /// that change.
   private func contradiction(
     _ list: VersionedList,
     _ before: [ObjectKey]

@@ -22,7 +22,7 @@ package struct SaveMerger {
   package internal(set) var problems = ProblemList()
   /// The decisions of the policy, one entry for each object.
   package private(set) var merged: [MergedObject] = []
-  /// The index of each object's properties in `merged`.
+  /// The index in `merged` of each object's property decisions.
   private var mergedIndices: [ObjectKey: Int] = [:]
   /// The properties whose stored values the result returns because of the merge policy.
   package private(set) var reported: [ObjectKey: Set<String>] = [:]
@@ -139,7 +139,8 @@ package struct SaveMerger {
     return values
   }
 
-  /// Returns whether an update of the same save gives an object other values in a unique set.
+  /// Returns whether an update of the same save changes an object's values in a unique set, so that
+  /// the object no longer has the taken values.
   private func changesUniqueValues(
     _ set: UniqueSet,
     _ holder: ObjectKey,
@@ -179,7 +180,8 @@ package struct SaveMerger {
     // Adopted inserts are the first updates, in the same order.
     for (adoption, update) in zip(save.adoptions, save.updates) {
       let identity = layout.entity(adoption.key).entity.identity?.name
-      // The identity is reported only if the insert and the object that it matches differ in it.
+      // The identity is reported only if the identities of the insert and of the matched object
+      // differ.
       let names =
         (policy == .overwrite ? propertyNames(of: update) : adoption.names)
         .filter { $0 != identity } + (adoption.otherIdentity.map { [$0] } ?? [])
@@ -425,7 +427,8 @@ package struct SaveConflict {
   package var client: JSONValue = .null
   /// The stored version of the object.
   package var version: Int64?
-  /// Whether the conflict concerns the members of a one-to-many, for which the hint names `asOf`.
+  /// Whether the conflict concerns the members of a one-to-many; the error's hint then names
+  /// `asOf`.
   package var isMembership = false
   /// Whether the conflict names only the object and its version.
   package var isWhole = false

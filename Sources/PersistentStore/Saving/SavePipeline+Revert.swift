@@ -59,14 +59,14 @@ extension SavePipeline {
         head: head,
         request
       )
-      // A group that is the newest commit has no obstacles, because no change follows it. Obstacles
-      // to other groups are commits of other authors, and changes by the revert of a newer group.
+      // The newest commit has no obstacles, because no change follows it. An older group may have
+      // obstacles: commits of other authors, and changes by the revert of a newer group.
       let isNewest = try group == groups.first && undoLog.isNewest(group, head)
       let obstacles = isNewest ? RevertObstacles() : try search.find(net, rows)
       conflicts += search.conflicts
       if conflicts.isEmpty {
-        // An external client may have left dangling link rows before it inserted their objects. Its
-        // group may therefore lack link rows of these objects.
+        // An external client may have written link rows before it inserted the objects that the
+        // rows reference. The group that inserted the objects may therefore lack these link rows.
         let hasOwnLinks = isNewest && request.author != HistoryWriter.externalAuthor
         let plan = try plan(
           rows,

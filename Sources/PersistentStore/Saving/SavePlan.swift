@@ -23,7 +23,7 @@ package struct SavePlan {
   package var leavesDangling = false
 }
 
-/// A relationship of one object, mostly a to-many.
+/// A relationship of one object; usually a to-many.
 package struct PlannedList: Hashable, Comparable {
   package let owner: ObjectKey
   /// The `number` of the relationship in the layout.

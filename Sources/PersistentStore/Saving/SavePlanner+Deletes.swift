@@ -13,8 +13,8 @@ extension SavePlanner {
   /// Deletes objects, and the objects to which delete rules cascade.
   ///
   /// Delete rules apply to the graph after the rest of the save: first cascades, then denials, then
-  /// nullifications. If a relationship denies a delete, its references stay. Validation then
-  /// reports no missing value that would only follow from the denied delete.
+  /// nullifications. If a relationship denies a delete, the references through the relationship
+  /// stay, so that validation does not also report them as missing.
   mutating func delete(_ named: [ObjectKey], alsoDeleting matched: [ObjectKey]) throws {
     guard !named.isEmpty || !matched.isEmpty else { return }
     let deletedKeys = try closure(of: named + matched, namedCount: named.count)

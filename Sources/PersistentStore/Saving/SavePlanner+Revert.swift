@@ -8,8 +8,8 @@ import StoreLayout
 ///
 /// The plan restores values from the log, separately for each end of a relationship. A graph that
 /// was valid before the group is therefore valid again, and no delete rule runs a second time.
-/// Obstacles protect the later changes of other saves. References that became invalid are nullified
-/// here.
+/// Obstacles protect the later changes of other saves. The plan also nullifies references that
+/// became invalid.
 extension SavePlanner {
   /// Plans the revert of a group.
   ///
@@ -307,7 +307,7 @@ extension SavePlanner {
     var moves = false
     for (member, former) in list.positions {
       // Only a member that stayed in the to-many and moved changes the owner's order. A member that
-      // had left the to-many, and that the revert adds again, does not.
+      // left the to-many, and that the revert adds again, leaves the owner's order unchanged.
       if former.moved, positions[member] != former.position { moves = true }
       positions[member] = former.position
     }

@@ -322,7 +322,8 @@ package struct SavePlanner {
     }
   }
 
-  /// Adds a to-many to the result if the request has a value for it and another change alters it.
+  /// Adds a to-many to the result if the request has a value for the to-many and a different change
+  /// of the request alters the members.
   private mutating func note(_ toMany: RelationshipLayout, of owner: ObjectKey) {
     let list = PlannedList(toMany, of: owner)
     guard list != current, sentLists.contains(list) else { return }

@@ -104,8 +104,8 @@ package struct SaveRequest: Sendable {
   /// The interruption, which can stop the save until it begins to write; nil if nothing can stop
   /// the save.
   package var interruption: Interruption?
-  /// The time for which the predicate of a save, or its matches with patterns of the model, may
-  /// delay other saves, in seconds.
+  /// The maximum time, in seconds, for which a save may delay other saves while it evaluates a
+  /// predicate or matches values with patterns of the model.
   package var readingSecondsMax = Self.defaultReadingSecondsMax
   static let defaultReadingSecondsMax = 2.0
 
@@ -157,8 +157,8 @@ extension SaveRequest {
   /// Whether a predicate selects objects of the save.
   package var isByPredicate: Bool { updateMatching != nil || deleteMatching != nil }
 
-  /// Returns the request in which inserts have values for the members of composites, in place of
-  /// composite values.
+  /// Returns a copy of the request in which the inserts have values for the members of composites
+  /// instead of composite values.
   ///
   /// Updates are expanded later, because only the stored object determines the entity of an update.
   func expandingInserts(in model: Model) -> SaveRequest {

@@ -4,8 +4,8 @@ import ObjectModel
 
 /// The stored form of a result, which a repeated transaction returns again.
 ///
-/// The text has objects by their permanent IDs, and attributes with their types. The service
-/// encodes the values for the connection that repeats the transaction.
+/// The text names objects by their permanent IDs, and has the type of each attribute value. The
+/// service encodes the values for the connection that repeats the transaction.
 extension SaveResult {
   /// Returns the text that is stored with the transaction's commit.
   func storedText(of method: SaveRequest.Method, in model: Model) -> String {

@@ -69,12 +69,13 @@ package struct SavedProperty: Sendable, Equatable {
 struct SaveResultBuilder {
   let tables: StoreTables
   let request: SaveRequest
-  /// The properties of each object that values sent for other objects set, or that a merge decided.
+  /// For each object, the properties that values sent for other objects changed, or that a merge
+  /// decided.
   let reported: [ObjectKey: Set<String>]
 
   private var layout: SaveLayout { tables.layout }
 
-  /// Returns the ID of an object that exists, or existed until now.
+  /// Returns the ID of an object; if the entity has an identity, the object's row must still exist.
   func name(of key: ObjectKey) throws -> ObjectName {
     layout.entity(key).entity.identity == nil
       ? .object(key) : .text(try tables[key].name(of: key.object))
@@ -177,8 +178,9 @@ struct SaveResultBuilder {
     return result
   }
 
-  /// Returns the properties that later inserts set on the object of an insert, by the insert's
-  /// index.
+  /// Returns, for each insert, the properties that later adopted inserts set on the same object.
+  ///
+  /// The keys are the indices of the inserts in the request.
   private func overridden(by save: ResolvedSave) -> [Int: Set<String>] {
     guard !save.adoptions.isEmpty else { return [:] }
     var names: [ObjectKey: Set<String>] = [:]
@@ -328,8 +330,8 @@ struct SaveResultBuilder {
     }
   }
 
-  /// Completes each composite of which the last object has a member, because composites are
-  /// returned as a whole.
+  /// Adds the missing members of composites to the last object, because the result returns each
+  /// composite as a whole.
   private func addCompositeMembers(_ key: ObjectKey, to objects: inout [SavedObject]) throws {
     guard layout.hasComposites, let last = objects.indices.last else { return }
     let entity = layout.entity(key).entity

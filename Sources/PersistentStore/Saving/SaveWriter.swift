@@ -115,7 +115,8 @@ struct SaveWriter {
   }
 
   private mutating func write(_ update: PlannedUpdate, _ plan: SavePlan) throws {
-    // A deleted object is logged with its values before the save.
+    // The log must have the values that a deleted object had before the save, so an update of such
+    // an object is not written.
     guard !plan.graph.deletes.contains(update.key) else { return }
     try constrained(update.key, plan) { writer in
       let counts = !writer.incremented.contains(update.key)
@@ -147,9 +148,9 @@ struct SaveWriter {
 
   /// Runs a statement that a unique index may refuse.
   ///
-  /// SQLite checks each row when it is written, so it also refuses a swap of two values. The writer
-  /// then checks whether the planned end state violates uniqueness. If it does not, other objects
-  /// release the values, and the statement runs again.
+  /// SQLite checks each row when it is written, so SQLite also refuses a valid swap of two values.
+  /// The writer then checks the planned end state. If the end state has no duplicates, the writer
+  /// removes the values from the objects that still have them, and runs the statement again.
   private mutating func constrained(
     _ key: ObjectKey,
     _ plan: SavePlan,

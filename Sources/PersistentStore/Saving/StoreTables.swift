@@ -38,7 +38,7 @@ final class StoreTables {
     relationships[relationship.number]
   }
 
-  /// Forgets the values that another process may have changed.
+  /// Discards the cached object numbers, which another process may have changed.
   func invalidate() {
     entities.forEach { $0.invalidate() }
   }
@@ -80,10 +80,10 @@ final class StoreTables {
 
   // MARK: Bulk
 
-  /// Whether triggers only log: for inserts and increments by the index of the entity, for link
-  /// rows by the number of the relationship.
+  /// Whether the triggers only log changes, so that a bulk write can turn the triggers off.
   ///
-  /// Each list is computed at its first use.
+  /// Inserts and increments have one value for each entity. Link rows have one value for each
+  /// relationship. Each list is computed at its first use.
   private lazy var insertsAreAlone = layout.entities.map {
     BulkLog.sufficesForInserts(into: $0.entity, in: layout.model)
   }

@@ -25,7 +25,7 @@ struct UniqueIndexes {
   /// Replaces the unique indexes of some entities by indexes that are not unique.
   ///
   /// - Throws: `SQLiteError`.
-  /// - Complexity: Linear in the rows of the entities' tables, once for each.
+  /// - Complexity: Linear in the rows of the entities' tables, for each unique index.
   mutating func relax(_ numbers: Set<Int>) throws {
     var found: [(name: String, sql: String)] = []
     for number in numbers.subtracting(entities).sorted() {
@@ -57,8 +57,8 @@ struct UniqueIndexes {
 
   private func replace(_ name: String, by sql: String) throws {
     try db.execute("DROP INDEX \(SQLNames.quoted(name))")
-    // `execute` would run all statements in the SQL of a foreign index. In a schema, SQLite ignores
-    // all but the first.
+    // The SQL of an index that another program created may contain several statements. SQLite uses
+    // only the first statement of a schema entry, but `execute` would run all statements.
     try PreparedStatement(db, sql).run()
   }
 }

@@ -61,8 +61,8 @@ package struct UniquenessCheck {
     }
   }
 
-  /// Returns whether the save changes a unique set of an object, so that the new values are
-  /// compared.
+  /// Returns whether the save changes an object's values in a unique set; the object's new values
+  /// are then compared instead of its stored values.
   private func isChecked(_ key: ObjectKey, _ set: UniqueSet) throws -> Bool {
     if graph.isInserted(key) { return true }
     guard let update = graph.update(of: key) else { return false }

@@ -5,8 +5,8 @@ package import ObjectModel
 package enum Interest: Sendable {
   /// The objects of a list, and the properties that key paths read.
   ///
-  /// `awaited` has the entities of objects that the request names by an identity, if no such object
-  /// exists.
+  /// If the request names an identity that no object has, `awaited` has the entities in which an
+  /// object with that identity may appear.
   case objects(SmallSet<ObjectKey>, related: [Int: Set<String>] = [:], awaited: Set<Int> = [])
   /// The matching objects of entities, and the properties that key paths read.
   case fetch(entities: [Int], Membership, related: [Int: Set<String>] = [:])
@@ -62,7 +62,7 @@ package enum Interest: Sendable {
     return Dictionary(uniqueKeysWithValues: Set(entities).map { ($0, columns) })
   }
 
-  /// The properties that key paths read of objects outside the result, by entity number.
+  /// The properties that key paths read from objects outside the result, by entity number.
   package var related: [Int: Set<String>] {
     switch self {
     case .objects(_, let related, _), .fetch(_, _, let related): related
@@ -94,10 +94,10 @@ package enum Verdict: Sendable, Equatable {
   case members([ObjectKey: Match], values: Set<ObjectKey>)
   /// The number of objects differs; `of` is an object that enters or leaves.
   case count(difference: Int64, of: ObjectKey)
-  /// The changes of the result's own objects have the effect `own`, and the fetch reads the changed
-  /// related objects in the dictionary at the ends of these paths.
+  /// The dictionary has changed related objects that the fetch reads, by the key path that ends at
+  /// them. `own` is the effect of the changes of the result's own objects.
   ///
-  /// The result may also include other changed objects, as included objects.
+  /// The included objects of the result may also have changed.
   indirect case reaching([RelatedReads.Path: Set<ObjectKey>], own: Verdict)
   /// The effect is unknown until the result is read again.
   case undecided
@@ -111,7 +111,7 @@ package enum Verdict: Sendable, Equatable {
     }
   }
 
-  /// The changed objects that decide the effect; nil if any changed object may.
+  /// The changed objects that decide the effect; nil if any changed object may decide it.
   package var objects: Set<ObjectKey>? {
     switch self {
     case .unaffected: []
@@ -128,7 +128,7 @@ package struct VerdictLimits: Sendable {
   package var membersMax: Int
   /// The maximum number of objects that change only values.
   package var valuesMax: Int
-  /// The check between changes whether the search must stop; nil if the search is never stopped.
+  /// Returns whether the search must stop; called between changes. Nil if the search never stops.
   package var isStopped: (@Sendable () -> Bool)?
 
   package init(membersMax: Int = .max, valuesMax: Int = .max) {
@@ -284,7 +284,7 @@ extension Interest {
       || reads.paths.contains { path, entities in path.role == .order && concerns(entities) }
   }
 
-  /// The number of changes between two checks whether to stop.
+  /// The number of changes after which the search checks again whether it must stop.
   private static let changesOfPause = 1024
 
   /// Returns the changed objects that a fetch reads at the ends of paths, and whether the fetch may
@@ -320,7 +320,7 @@ extension Interest {
 
 /// The effect of changes of a fetch's own objects.
 private struct FetchEffect {
-  /// Whether a change of some properties may alter the membership and the order of a fetch.
+  /// Whether the changes of one shape may alter the membership or the order of a fetch.
   private struct Concern {
     let membership: Bool
     let order: Bool

@@ -30,7 +30,7 @@ package struct ObjectSequence: Sendable {
     count += 1
   }
 
-  /// Inserts an element at an offset, or at the end if the offset is beyond it.
+  /// Inserts an element at an offset; appends the element if the offset is not less than `count`.
   ///
   /// - Complexity: Linear in the number of chunks, and in the length of a chunk.
   package mutating func insert(_ element: Int64, at offset: Int) {

@@ -1,8 +1,8 @@
 import CordialValues
 import ObjectModel
 
-/// An index of the ranges of one column that requests select, which finds the ranges that contain a
-/// value.
+/// An index of the ranges that requests select in one column. The index finds the ranges that
+/// contain a value.
 struct RangeIndex: Sendable {
   private struct Entry: Sendable {
     let low: AttributeValue?
@@ -12,7 +12,8 @@ struct RangeIndex: Sendable {
     let serial: Int
   }
 
-  /// The ranges by ascending low bound, as a balanced tree: the middle range of a part is its root.
+  /// The ranges by ascending low bound, as an implicit balanced tree: the middle range of each part
+  /// of the array is the root of that part.
   private var entries: [Entry] = []
   /// The greatest high bound in the part of each root; nil if a range of the part has no high
   /// bound.
@@ -28,8 +29,8 @@ struct RangeIndex: Sendable {
   /// The number of fresh or removed ranges that never cause a rebuild, whatever the size of the
   /// tree.
   private static let freshMin = 64
-  /// The ratio of a larger tree's ranges to fresh or removed ranges below which the tree is
-  /// rebuilt.
+  /// The divisor of the number of ranges in a larger tree. The tree is rebuilt when the number of
+  /// fresh or removed ranges exceeds the quotient.
   private static let freshRatio = 16
 
   var isEmpty: Bool { serials.isEmpty }
@@ -96,8 +97,8 @@ struct RangeIndex: Sendable {
     if !entries.isEmpty { _ = raise(0..<entries.count) }
   }
 
-  /// Sets the greatest high bounds of the roots in a nonempty part, and returns the bound of the
-  /// part.
+  /// Sets `highest` for all roots in a nonempty part of the tree, and returns the greatest high
+  /// bound of the part.
   private mutating func raise(_ part: Range<Int>) -> AttributeValue? {
     let root = (part.lowerBound + part.upperBound) / 2
     for half in [part.lowerBound..<root, root + 1..<part.upperBound] where !half.isEmpty {

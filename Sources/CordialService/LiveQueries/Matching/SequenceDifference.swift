@@ -37,8 +37,8 @@ package struct SequenceDifference: Sendable, Equatable {
 
   /// Compares two sequences of distinct elements of which only some may have moved.
   ///
-  /// The difference equals that of a `SequenceEdit`. The initializer returns nil if elements
-  /// outside `moving` have moved.
+  /// The difference equals the difference of a `SequenceEdit`. The initializer returns nil if
+  /// elements outside `moving` have moved.
   ///
   /// - Parameters:
   ///   - old: The sequence before.

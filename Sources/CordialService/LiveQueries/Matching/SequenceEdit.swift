@@ -13,7 +13,7 @@ package struct SequenceEdit: Sendable {
   ///   - old: The sequence of distinct elements before.
   ///   - candidates: The elements that may leave, enter or move.
   ///   - offsets: Receives the sequence without the candidates. Returns the candidates that belong
-  ///     to the new sequence, in order, each with the number of elements before it.
+  ///     to the new sequence, in order, each with the number of kept elements before it.
   /// - Throws: The errors of `offsets`, and `RepeatedObject`.
   /// - Complexity: Linear in the sequence; for few candidates, only the chunks that they leave or
   ///   enter are copied.
@@ -25,8 +25,8 @@ package struct SequenceEdit: Sendable {
     let leaving = Self.positions(of: candidates, in: old)
     let kept = Self.removing(leaving, from: old)
     let entering = try offsets(kept)
-    // A candidate has not moved if it stays between the same kept elements, in the same order with
-    // the other candidates there.
+    // A candidate has not moved if it stays between the same two kept elements, and keeps its order
+    // relative to the other candidates there.
     var oldGaps: [Int: [Int64]] = [:]
     for (index, offset) in leaving.enumerated() {
       oldGaps[offset - index, default: []].append(old[offset])
@@ -64,7 +64,8 @@ package struct SequenceEdit: Sendable {
     sequence = Self.merged(kept, entering)
   }
 
-  /// The maximum number of elements for which a copy is edited instead of building a new sequence.
+  /// The maximum number of elements that are removed from or inserted into a copy of the sequence.
+  /// With more elements, a new sequence is built.
   private static let editsMax = 64
 
   /// Returns the offsets of elements, ascending.

@@ -18,7 +18,7 @@ package struct SubscriptionTable: Sendable {
   private var byValue: [Int: ValueIndex] = [:]
   /// The requests that every commit concerns.
   private var byCommit: Set<Int> = []
-  /// The columns that requests read of changed objects, by entity.
+  /// The columns that requests read from changed objects, by entity.
   private var columns: [Int: ReadColumns] = [:]
 
   /// A request with its condition for each entity.
@@ -77,8 +77,8 @@ package struct SubscriptionTable: Sendable {
 
   /// The columns of one entity that requests read.
   ///
-  /// A column keeps its index while requests read any column, because conditions name columns by
-  /// index.
+  /// A column keeps its index until no request reads any column of the entity, because conditions
+  /// refer to columns by index.
   private struct ReadColumns: Sendable {
     private(set) var names: [String] = []
     /// The number of requests that read each column.
@@ -101,7 +101,7 @@ package struct SubscriptionTable: Sendable {
     }
   }
 
-  /// The fetches of one entity by the values or ranges that their conditions require.
+  /// The fetches of one entity, indexed by the values or ranges that their conditions require.
   private struct ValueIndex: Sendable {
     private(set) var all: Set<Int> = []
     private var values: [String: [StorageKey: SmallSet<Int>]] = [:]
@@ -227,16 +227,16 @@ package struct SubscriptionTable: Sendable {
     if compared[entity]?.numbers.isEmpty == true { compared[entity] = nil }
   }
 
-  /// Returns the columns that requests read of changed objects of an entity.
+  /// Returns the columns that requests read from changed objects of an entity.
   ///
   /// The result may also have columns that requests no longer read.
   package func columns(of entity: Int) -> [String] { columns[entity]?.names ?? [] }
 
-  /// Returns a part of a change set that concerns the same requests as the whole set, if no rows
-  /// are known.
+  /// Returns a subset of a change set for comparisons without rows. The subset concerns the same
+  /// requests as the whole set.
   ///
-  /// The part has all changes of observed objects. It has only one of the other changes for each
-  /// entity, kind and set of properties.
+  /// The subset has all changes of observed objects. From the other changes, it has one change for
+  /// each combination of entity, kind and set of properties.
   ///
   /// - Complexity: Linear in the change set.
   package func representatives(of set: ChangeSet) -> ChangeSet {
@@ -280,8 +280,8 @@ package struct SubscriptionTable: Sendable {
     return comparison.concerned.map { ($0.number, comparison.verdict(on: $0)) }
   }
 
-  /// The maximum number of comparisons of a request with a change while the concerned requests are
-  /// collected: about 5 ms.
+  /// The maximum number of comparisons of requests with changes that may be spent on finding the
+  /// concerned requests: about 5 ms.
   private static let earlyMax = 1 << 14
 
   /// Returns the requests that changes may concern.
@@ -322,7 +322,7 @@ package struct SubscriptionTable: Sendable {
       }
     }
     let concerned = affected.union(candidates.numbers).sorted().map { number in
-      // If only related objects affect an indexed fetch, its list of candidates is empty.
+      // The candidates of an indexed fetch are empty if only changes of related objects concern it.
       let isIndexed = entries[number]?.isIndexedByValue == true
       return ChangeComparison.Concern(
         number: number,
@@ -431,8 +431,8 @@ package struct ChangeComparison {
     (concerned, unaffected) = table.concerned(by: entries)
   }
 
-  /// The maximum number of comparisons of a request with a change, multiplied by the weight of the
-  /// longest text.
+  /// The maximum number of comparisons that the verdicts on all concerned requests need, multiplied
+  /// by the weight of the most expensive row.
   package var pairCount: Int {
     entries.weight * concerned.reduce(0) { $0 + ($1.candidates?.count ?? entries.changes.count) }
   }

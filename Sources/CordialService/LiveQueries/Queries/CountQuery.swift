@@ -54,7 +54,8 @@ struct CountQuery: LiveQuery {
     return Result(count: count, extras: try reader.readExtras(request, plan, of: [], &out))
   }
 
-  /// Counts the objects that enter or leave; returns nil if rows do not decide which objects do.
+  /// Counts the objects that enter or leave; returns nil if the rows do not decide which objects
+  /// enter or leave.
   func refresh(_ result: Result, _ change: ResultChange) throws -> RefreshedResult<Result>? {
     var refreshed = RefreshedResult(result: result)
     switch change.verdict {

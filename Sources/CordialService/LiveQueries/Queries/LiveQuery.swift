@@ -12,7 +12,7 @@ package import PersistentStore
 /// A new kind needs a type, and a line of `ResultReader.compile` for its request. All other code
 /// uses the members of this protocol, and never checks the kind.
 package protocol LiveQuery: Sendable {
-  /// The data that the kind keeps of a result.
+  /// The data of a result that the kind keeps for updates.
   associatedtype Result: QueryResult
 
   /// Whether the result depends on ICU's folding or collation.
@@ -61,7 +61,7 @@ package protocol LiveQuery: Sendable {
   /// - Returns: Whether a few look-ups are sufficient.
   func isShort(_ members: [ObjectKey: Verdict.Match], for result: Result) -> Bool
 
-  /// Returns the effect of changed objects at the ends of paths on the objects of a result.
+  /// Returns how changed objects at the ends of key paths affect the objects of a result.
   ///
   /// - Parameters:
   ///   - reached: The changed objects by path.
@@ -228,7 +228,7 @@ package protocol LiveQuery: Sendable {
   /// - Returns: The names; nil if the order reads no object of the entity.
   func orderReads(of entity: Int) -> Set<String>?
 
-  /// Returns whether the difference concerns a changed object of the result.
+  /// Returns whether a change of the result's own objects explains the difference.
   func isExplained(
     by change: ObjectChange,
     _ difference: ResultDifference,

@@ -23,8 +23,8 @@ extension QueryResult {
 /// The optional parts of a result in addition to its elements: total, sections and included
 /// objects.
 package struct ResultExtras: Sendable {
-  /// The number of objects without the limits of the window; nil if the request does not want a
-  /// total.
+  /// The number of objects of the fetch, regardless of the window's offset and limit; nil if the
+  /// request does not want a total.
   package var total: Int64?
   /// The sections of the whole result; nil for a fetch without sections.
   package var sections: [FetchSection]?
@@ -77,7 +77,7 @@ protocol LiveResult: Sendable {
 
   /// Returns this query with an earlier result of the same request.
   ///
-  /// The query of the earlier result may be compiled for a store without dangling references.
+  /// The earlier result's query may have been compiled for a store without dangling references.
   func with(_ earlier: any LiveResult) -> any LiveResult
 
   /// Returns the data on which the result depends.
@@ -94,7 +94,7 @@ protocol LiveResult: Sendable {
   /// may enter, leave or move.
   func isShort(_ members: [ObjectKey: Verdict.Match]) -> Bool
 
-  /// Returns the effect of changed objects at the ends of paths on the objects of the result, like
+  /// Returns how changed objects at the ends of key paths affect the objects of the result, like
   /// `LiveQuery.resolved`.
   func resolved(
     _ reached: [RelatedReads.Path: Set<ObjectKey>],

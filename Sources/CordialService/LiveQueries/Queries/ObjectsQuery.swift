@@ -126,7 +126,7 @@ struct ObjectsQuery: LiveQuery {
       switch kind {
       case .insert: new.exists = true
       case .delete: new.exists = false
-      // An update does not show that the object exists, because a link row may change alone.
+      // An update does not prove that the object exists: it may come from a changed link row alone.
       case .update, nil: break
       }
       // The object of an identity value may differ or be missing now, because an external client

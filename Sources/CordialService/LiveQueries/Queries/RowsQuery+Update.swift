@@ -30,8 +30,8 @@ extension RowsQuery {
 
   /// Returns the difference of two sequences.
   ///
-  /// Without a window, and if the objects that may have moved are known, the difference equals that
-  /// of a `SequenceEdit`.
+  /// For a fetch without a window, the difference equals the difference of a `SequenceEdit`, if the
+  /// objects that may have moved are known.
   private func sequence(
     _ old: Result,
     _ new: Result,

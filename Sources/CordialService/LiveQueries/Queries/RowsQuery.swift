@@ -26,7 +26,8 @@ struct RowsQuery: LiveQuery {
 
   let plan: FetchPlan
 
-  /// The ratio of a result's objects to moving objects below which the result is read again.
+  /// The divisor of the number of rows in a result. The result is read again if the number of
+  /// objects that may enter, leave or move exceeds the quotient.
   private static let rereadRatio = 8
   /// The number of objects that may always move without another read of the whole result.
   private static let movesMin = 16
@@ -134,7 +135,7 @@ struct RowsQuery: LiveQuery {
     /// The memory of a row in bytes: its object number, its entry in the window, and its digest.
     let rowBytes = 8 * (1 + (plan.isWindow ? 1 : 0) + (wantsDigests ? 1 : 0))
     var rowCount = 0
-    /// Adds an object, and returns whether the window has it.
+    /// Adds an object, and returns whether the object is inside the window.
     func add(_ object: Int64) throws -> Bool {
       let isInside = !plan.isWindow || (first..<last).contains(window.rows.count)
       if plan.isWindow { window.rows.append(object) }

@@ -86,7 +86,8 @@ final class ValuesQuery: LiveQuery {
   }
 
   func refresh(_ result: Result, _ change: ResultChange) throws -> RefreshedResult<Result>? {
-    // The verdict `values` means that only properties changed that the result does not read.
+    // The verdict `values` means that the changes wrote only properties that the result does not
+    // read.
     if case .values = change.verdict { RefreshedResult(result: result) } else { nil }
   }
 
