@@ -94,6 +94,8 @@ final class ObserveRun {
     case 6:
       let client = random.pick(clients)
       client.setReading(!client.isReading)
+      // Otherwise a write of the same client is answered before or after what it has not read.
+      if isSettled { try host.settle() }
     case 7, 8: try resume()
     case 9 where random.oneIn(3): try restart()
     case 10 where random.oneIn(2): try purge()
