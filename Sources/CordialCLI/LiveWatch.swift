@@ -45,8 +45,9 @@ struct LiveWatch {
     }
   }
 
-  /// Shows the result after each event. While more events wait, shows the result at most once per
-  /// `frame`.
+  /// Shows the result after each event.
+  ///
+  /// While more events wait, shows the result at most once per `frame`.
   private func show(_ events: EventQueue, on screen: LiveScreen) async throws {
     let clock = ContinuousClock()
     var result = LiveResult()

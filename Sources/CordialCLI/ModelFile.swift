@@ -6,8 +6,9 @@ import XcodeModel
 
 /// The model files of Cordial and of Xcode.
 enum ModelFile {
-  /// Reads a model. Prints the parts of an Xcode model that have no equivalent in Cordial to
-  /// standard error.
+  /// Reads a model.
+  ///
+  /// Prints the parts of an Xcode model that have no equivalent in Cordial to standard error.
   ///
   /// - Parameters:
   ///   - path: A model file, an Xcode model, or a folder of model files. From a folder, the
@@ -77,8 +78,9 @@ enum ModelFile {
     }
   }
 
-  /// Converts an Xcode model. Prints the parts that have no equivalent in Cordial to standard
-  /// error.
+  /// Converts an Xcode model.
+  ///
+  /// Prints the parts that have no equivalent in Cordial to standard error.
   static func convert(_ path: String) throws -> JSONValue {
     do throws(XcodeModel.Failure) {
       let found = try XcodeModel(path: path)

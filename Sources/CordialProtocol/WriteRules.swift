@@ -4,7 +4,9 @@ package import JSONRPC
 
 /// The rules for the author, the context and the transaction of a write.
 package enum WriteRules {
-  /// The author of changes by external SQLite clients. No request may name this author.
+  /// The author of changes by external SQLite clients.
+  ///
+  /// No request may name this author.
   private static let externalAuthor = "external"
 
   /// The maximum length of an author and of a context, in bytes.

@@ -3,8 +3,9 @@
 /// Tokens are opaque to clients. Two tokens are equal if and only if they identify the same
 /// position. The text of tokens has no order.
 public struct StoreToken: Hashable, Sendable {
-  /// The generation of the history. It changes when earlier positions are no longer comparable, as
-  /// after a restore.
+  /// The generation of the history.
+  ///
+  /// It changes when earlier positions are no longer comparable, as after a restore.
   package let generation: UInt32
   /// The number of the commit; 0 is the position before the first commit.
   package let number: Int64

@@ -230,8 +230,9 @@ package final class MigrationGate: ByteChannelOwner {
     if let exitCode { channel.close(exitCode: exitCode) } else { channel.setReading(reads) }
   }
 
-  /// Returns whether to read from a client. The client's waiting requests take memory until the
-  /// service exists.
+  /// Returns whether to read from a client.
+  ///
+  /// The client's waiting requests take memory until the service exists.
   private func reads(_ held: HeldConnection) -> Bool {
     held.heldCount <= 2 * limits.inFlightMax && held.requestBytes <= limits.inFlightBytesMax
       && !(budget.isFullOfRequests && held.requestBytes > 0)

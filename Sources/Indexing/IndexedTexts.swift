@@ -66,8 +66,9 @@ package struct IndexedTexts {
     return all
   }
 
-  /// Returns the content that the delegate decides on. Without a delegate, returns the content that
-  /// the model declares.
+  /// Returns the content that the delegate decides on.
+  ///
+  /// Without a delegate, returns the content that the model declares.
   private func decided(
     _ declared: DocumentContent,
     _ rules: EntityRules,

@@ -441,8 +441,10 @@ package final class Peer: @unchecked Sendable {
     phase.fail()
   }
 
-  /// Returns the exit code with which the owner must close the connection. The method returns nil
-  /// while the connection is open, and after it has returned the exit code once.
+  /// Returns the exit code with which the owner must close the connection.
+  ///
+  /// The method returns nil while the connection is open, and after it has returned the exit code
+  /// once.
   package func takeEnd() -> Int32? {
     phase.sends ? nil : phase.end()
   }

@@ -82,7 +82,9 @@ package struct TableLines {
     }
   }
 
-  /// Returns the widths of the columns. The widest columns are shortened until all columns fit.
+  /// Returns the widths of the columns.
+  ///
+  /// The widest columns are shortened until all columns fit.
   private func columnWidths(_ names: [String]) -> [Int] {
     var widths = names.map { CellText.width(CellText.text(.string($0))) }
     for row in visible {

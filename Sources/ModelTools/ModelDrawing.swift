@@ -41,8 +41,9 @@ package struct ModelDrawing {
     entity.familyPosition.ancestors.dropLast().last.map { model.entity($0) }
   }
 
-  /// Returns whether a relationship is drawn from this end. Of the two ends, only the end whose
-  /// entity and relationship names sort first is drawn.
+  /// Returns whether a relationship is drawn from this end.
+  ///
+  /// Of the two ends, only the end whose entity and relationship names sort first is drawn.
   private func isDrawn(
     _ relationship: RelationshipDescription,
     of entity: EntityDescription

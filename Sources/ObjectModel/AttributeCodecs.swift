@@ -164,8 +164,9 @@ enum FloatCodec: AttributeCodec {
     return rounded.isFinite ? .double(rounded) : nil
   }
 
-  /// Rounds a number to single precision. A number outside the range of single precision stays
-  /// exact, and so equals no stored value.
+  /// Rounds a number to single precision.
+  ///
+  /// A number outside the range of single precision stays exact, and so equals no stored value.
   static func decode(comparand value: JSONValue) -> AttributeValue? {
     let exact = DoubleCodec.decode(comparand: value)
     let rounded = decode(value)

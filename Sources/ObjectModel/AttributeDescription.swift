@@ -24,8 +24,9 @@ package final class AttributeDescription: Sendable, Equatable {
   package let allowed: [AttributeValue]?
   /// The expression from which the store computes the value, or nil if clients write it.
   package let derived: DerivedExpression?
-  /// Whether `history` reports the attribute's value after an object is deleted. If no attribute of
-  /// an entity has this flag, `history` reports all values.
+  /// Whether `history` reports the attribute's value after an object is deleted.
+  ///
+  /// If no attribute of an entity has this flag, `history` reports all values.
   package let isPreserved: Bool
   /// Whether the store keeps the sort key of the text, with an index for `:localized`.
   package let sortsLocalized: Bool
@@ -84,8 +85,10 @@ package final class AttributeDescription: Sendable, Equatable {
 /// A transient attribute whose values a function of the program computes.
 package struct ComputedAttribute: Sendable {
   package let attribute: AttributeDescription
-  /// The number of the entity that declares the attribute. The function receives the stored
-  /// attributes of this entity, even for an object of a descendant.
+  /// The number of the entity that declares the attribute.
+  ///
+  /// The function receives the stored attributes of this entity, even for an object of a
+  /// descendant.
   package let owner: Int
   /// The name under which the program registers the function.
   package let function: String

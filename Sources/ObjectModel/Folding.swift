@@ -2,7 +2,9 @@ import CUnicode
 
 /// The Swift interface of CUnicode.
 package enum Folding {
-  /// The version of these functions. It is incremented with every change of their results.
+  /// The version of these functions.
+  ///
+  /// It is incremented with every change of their results.
   private static let rules = 2
 
   /// The versions of ICU, of Unicode, of the collation and of these functions.
@@ -73,7 +75,9 @@ package enum Folding {
     }
   }
 
-  /// Computes the sort key of a text. Comparing the bytes of two keys gives the order of `collate`.
+  /// Computes the sort key of a text.
+  ///
+  /// Comparing the bytes of two keys gives the order of `collate`.
   ///
   /// - Parameters:
   ///   - text: The text, in UTF-8.

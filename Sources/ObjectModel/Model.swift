@@ -86,8 +86,9 @@ package final class Model: Sendable {
   /// The beginning of the hash, for messages.
   package var shortHash: Substring { hash.prefix(12) }
 
-  /// Returns whether a hash from a store identifies this model. The hash may have the current form,
-  /// or the form of an earlier Cordial version.
+  /// Returns whether a hash from a store identifies this model.
+  ///
+  /// The hash may have the current form, or the form of an earlier Cordial version.
   package func isIdentified(by hash: String) -> Bool {
     hash == self.hash || ModelHash.earlierHashes(of: document).contains(hash)
   }

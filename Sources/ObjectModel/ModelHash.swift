@@ -21,8 +21,9 @@ package enum ModelHash {
     ContentDigest(canonicalText(document, without: annotations).utf8).hexadecimal
   }
 
-  /// Returns the hashes that identify a model version in stores of earlier Cordial versions. These
-  /// hashes include the name and the version of the model.
+  /// Returns the hashes that identify a model version in stores of earlier Cordial versions.
+  ///
+  /// These hashes include the name and the version of the model.
   ///
   /// - Parameter document: The content of the model file.
   /// - Returns: SHA-256, as 64 hexadecimal digits, and FNV-1a (64 bits), as 16 digits.

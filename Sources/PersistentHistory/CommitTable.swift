@@ -15,8 +15,9 @@ package final class CommitTable {
   private let generation: UInt32
   private let entryStatement: PreparedStatement
   private let oldestStatement: PreparedStatement
-  /// The query for the newest barrier; nil if the store has no table `cordial_undo`. Only a store
-  /// of an earlier version lacks this table.
+  /// The query for the newest barrier; nil if the store has no table `cordial_undo`.
+  ///
+  /// Only a store of an earlier version lacks this table.
   private let barrierStatement: PreparedStatement?
 
   /// Creates the table of a connection.

@@ -22,8 +22,9 @@ public final class Context: Observable {
   private let author: String?
   private let isStrict: Bool
   private let mergesChanges: Bool
-  /// The actor of the context. A strict context checks at each use that the caller runs on this
-  /// actor.
+  /// The actor of the context.
+  ///
+  /// A strict context checks at each use that the caller runs on this actor.
   private let owner: any Actor
 
   private var objects: [WrappedID: any RegisteredObject] = [:]

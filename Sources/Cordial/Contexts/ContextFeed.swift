@@ -37,7 +37,9 @@ final class ContextFeed: Sendable {
     state.withLock { $0.waiting.contains(type) }
   }
 
-  /// Observes objects of a type. The new request replaces the previous request of this type.
+  /// Observes objects of a type.
+  ///
+  /// The new request replaces the previous request of this type.
   func observe(_ type: ObjectIdentifier, _ ids: [WrappedID], _ selection: TypeSelection) {
     let texts = ids.map(\.description)
     let call = ObserveCall(.ids(texts, FetchCall(ids: texts, selection)))

@@ -180,7 +180,9 @@ extension ContextObject: RegisteredObject {
     }
   }
 
-  /// Records the value that a save sends. In this value, permanent IDs replace temporary IDs.
+  /// Records the value that a save sends.
+  ///
+  /// In this value, permanent IDs replace temporary IDs.
   private func save(_ value: Value) {
     state.saving = value
     if state.current != value { mutate { $0.current = value } }
@@ -256,7 +258,9 @@ extension ContextObject: RegisteredObject {
 
 /// Functions that replace the IDs of values and apply changes to newer stored values.
 enum ValueIdentity {
-  /// Returns a copy of a value with a new ID. In the copy, permanent IDs replace temporary IDs.
+  /// Returns a copy of a value with a new ID.
+  ///
+  /// In the copy, permanent IDs replace temporary IDs.
   static func replaced<Value: ObjectValue>(
     _ value: Value,
     id: WrappedID,

@@ -10,7 +10,9 @@ public import Observation
 /// actor, so that synchronous code on the actor sees no change between two reads. The subscription
 /// ends when the last reference to the result is released.
 public final class FetchedResults<Value: BaseValue>: Observable {
-  /// A change of the sequence. A view can choose its animation by the kind of the change.
+  /// A change of the sequence.
+  ///
+  /// A view can choose its animation by the kind of the change.
   public enum Change: Sendable {
     /// The first rows have arrived; a view shows them without animation.
     case initial

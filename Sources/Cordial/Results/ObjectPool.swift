@@ -46,8 +46,9 @@ final class ObjectPool<Value: BaseValue>: Sendable {
   private let state = Mutex(State())
   private let client: Client
   private let selection: TypeSelection
-  /// The actor on which the values of the objects change. If it is nil, the values change on the
-  /// thread on which they arrive.
+  /// The actor on which the values of the objects change.
+  ///
+  /// If it is nil, the values change on the thread on which they arrive.
   ///
   /// An observer that reads on this actor misses no change, because no change can happen between
   /// its read and its registration.

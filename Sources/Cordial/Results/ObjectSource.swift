@@ -78,7 +78,9 @@ public struct ObjectSource<Value: BaseValue>: Sendable {
 /// The pools of the objects that a program requests by ID, one pool for each actor.
 private final class SinglePools<Value: BaseValue>: Sendable {
   private struct Entry {
-    /// The pool. The reference is weak, because the objects of the pool retain the pool.
+    /// The pool.
+    ///
+    /// The reference is weak, because the objects of the pool retain the pool.
     weak var pool: ObjectPool<Value>?
   }
 

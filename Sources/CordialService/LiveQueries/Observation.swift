@@ -108,8 +108,9 @@ package struct Observation: Sendable {
   var mayDangle: Bool
   /// The relationships and entities that decide which objects are included.
   package var inclusion: Inclusion
-  /// The position at which the result was last read or refreshed. The result may also be valid at
-  /// later positions.
+  /// The position at which the result was last read or refreshed.
+  ///
+  /// The result may also be valid at later positions.
   var position: LogPosition
 
   /// The data on which the included objects of the result depend.

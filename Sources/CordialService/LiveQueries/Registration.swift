@@ -134,8 +134,9 @@ struct Registration: Sendable {
     return refreshed.isReread ? nil : refreshed.observation
   }
 
-  /// Returns the observation at the snapshot, and the rest of the response after the token. The
-  /// rest contains a whole result or an update.
+  /// Returns the observation at the snapshot, and the rest of the response after the token.
+  ///
+  /// The rest contains a whole result or an update.
   private func answer(_ snapshot: StoreSnapshot) throws -> (Observation, MessageBytes) {
     let reader = ResultReader(snapshot: snapshot, limits: limits)
     if let known = try refreshed(snapshot) {

@@ -5,6 +5,7 @@ import PersistentHistory
 import PersistentStore
 
 /// A cache of searches for the objects of results from which a key path reaches changed objects.
+///
 /// Fetches that read the same path share one search.
 struct RelatedOrigins {
   private struct Search: Hashable {

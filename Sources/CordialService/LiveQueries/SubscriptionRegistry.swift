@@ -24,8 +24,10 @@ final class SubscriptionRegistry: Sendable {
   /// result.
   typealias Moment = Int
 
-  /// An observation with its subscriptions. `Entry` is a class, because each commit looks up many
-  /// entries, and copies of observations are expensive.
+  /// An observation with its subscriptions.
+  ///
+  /// `Entry` is a class, because each commit looks up many entries, and copies of observations are
+  /// expensive.
   private final class Entry {
     var observation: Observation
     var subscribers: SmallSet<Subscriber>
@@ -360,7 +362,9 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Ends a period that `beginReading` began. The end of the last period discards the kept results.
+  /// Ends a period that `beginReading` began.
+  ///
+  /// The end of the last period discards the kept results.
   func endReading() {
     state.withLock { state in
       state.readers -= 1

@@ -19,8 +19,9 @@ struct BehindClient: Sendable {
   let position: LogPosition
   /// The subscriptions whose results have changed since that position, ordered by number.
   let views: [View]
-  /// Whether the client stopped reading. A client that stopped reading starts over if the whole
-  /// result is shorter than the difference.
+  /// Whether the client stopped reading.
+  ///
+  /// A client that stopped reading starts over if the whole result is shorter than the difference.
   let isBlocked: Bool
 }
 
@@ -37,8 +38,9 @@ struct SubscriptionStep: Sendable {
   let isShared: Bool
   /// The start of each connection's wait for observations that earlier steps have left out.
   let lateSince: [Int: ContinuousClock.Instant]
-  /// The late connections that have no observation being read alone. The step tries to update all
-  /// observations of these connections.
+  /// The late connections that have no observation being read alone.
+  ///
+  /// The step tries to update all observations of these connections.
   let lateWhole: Set<Int>
   let limits: Limits
 
@@ -50,8 +52,9 @@ struct SubscriptionStep: Sendable {
     let observation: Observation
     /// The update from the former result; nil if that result is equal, or if `isAligned` is false.
     let body: UpdateBody?
-    /// Whether the former result was at the position at which the step begins. Otherwise, the step
-    /// builds no update for clients at that position.
+    /// Whether the former result was at the position at which the step begins.
+    ///
+    /// Otherwise, the step builds no update for clients at that position.
     let isAligned: Bool
     let costs: ObservationCosts
 
@@ -96,6 +99,7 @@ struct SubscriptionStep: Sendable {
   /// The maximum number of logged changes, and of concerned observations, of a step on the loop.
   private static let lookUpsMax = 64
   /// The maximum number of comparisons of concerned requests with changes in a step on the loop.
+  ///
   /// The comparisons that find the concerned requests do not count.
   private static let pairsMax = 4096
   /// The time after which a step on the loop is given up.

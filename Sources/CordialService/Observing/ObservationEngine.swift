@@ -3,8 +3,9 @@ import Interruptions
 import JSONRPC
 import PersistentHistory
 
-/// The state of the observations of all connections. The observations advance together from one
-/// position to the next.
+/// The state of the observations of all connections.
+///
+/// The observations advance together from one position to the next.
 struct ObservationEngine {
   let registry: SubscriptionRegistry
   /// The common position of the observations' results; nil without observations.

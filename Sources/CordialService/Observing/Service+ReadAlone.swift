@@ -181,8 +181,9 @@ extension Service {
     }
   }
 
-  /// The late connections that have no observation being read alone. A connection is late while it
-  /// waits for left-out observations.
+  /// The late connections that have no observation being read alone.
+  ///
+  /// A connection is late while it waits for left-out observations.
   var lateWhole: Set<Int> {
     observing.withNews.filter { number in
       sessions[number].map { $0.observed.lateSince != nil && $0.observed.leftOut.isEmpty }

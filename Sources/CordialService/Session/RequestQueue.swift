@@ -29,7 +29,9 @@ struct Request: Sendable {
   var bytes: Int { received.bytes }
 }
 
-/// The queue of a connection's requests. The queue decides which requests may start.
+/// The queue of a connection's requests.
+///
+/// The queue decides which requests may start.
 ///
 /// Requests start in the order in which they arrive, by these rules:
 ///

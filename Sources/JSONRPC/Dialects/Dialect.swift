@@ -22,8 +22,9 @@ package final class Dialect: Sendable {
   package let needsShutdown: Bool
   /// The notification that cancels a request, and the member of its params that has the ID.
   package let cancellation: Cancellation
-  /// The fixed results of requests that only the protocol defines, by method. The connection
-  /// answers these requests even before the handshake.
+  /// The fixed results of requests that only the protocol defines, by method.
+  ///
+  /// The connection answers these requests even before the handshake.
   package let results: [String: JSONValue]
 
   /// The form of the notification that cancels a request.

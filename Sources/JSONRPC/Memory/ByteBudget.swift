@@ -432,8 +432,10 @@ extension ByteBudget {
       budget.begin(self, reserving: bytes, for: length)
     }
 
-    /// Marks this connection as waiting. The responses of other connections then leave half of the
-    /// memory free until the response of this connection begins.
+    /// Marks this connection as waiting.
+    ///
+    /// The responses of other connections then leave half of the memory free until the response of
+    /// this connection begins.
     package func beginReserving() { budget.setReserving(true, number) }
 
     /// Ends `beginReserving`, because the request has ended.

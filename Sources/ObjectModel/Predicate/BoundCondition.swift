@@ -2,7 +2,9 @@ import CordialValues
 
 /// A condition on table rows that refers to the columns by their indexes.
 package struct BoundCondition: Sendable {
-  /// The columns to which the condition is bound. A table that fits begins with these columns.
+  /// The columns to which the condition is bound.
+  ///
+  /// A table that fits begins with these columns.
   private let columns: [String]
   private let term: Term
 

@@ -2,7 +2,9 @@ package import JSON
 
 /// One reason why a save was refused.
 package struct SaveProblem: Sendable, Equatable {
-  /// The error code. If all problems of a save have the same code, the response has this code too.
+  /// The error code.
+  ///
+  /// If all problems of a save have the same code, the response has this code too.
   package let code: StoreError.Code
   /// The rule that is violated, as the protocol names it.
   package let rule: String

@@ -6,8 +6,10 @@ struct CollectionQuery {
   /// The value of a row.
   var value: SQLFragment
   let side: ComparedSide
-  /// The object that a row represents. If several rows represent the same object, the object is
-  /// only one element of the collection. Nil if no object can have several rows.
+  /// The object that a row represents.
+  ///
+  /// If several rows represent the same object, the object is only one element of the collection.
+  /// Nil if no object can have several rows.
   var object: SQLFragment?
   /// The tables and their joins, in the form of FROM.
   var from: String

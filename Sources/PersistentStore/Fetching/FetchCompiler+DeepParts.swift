@@ -16,8 +16,9 @@ struct DeepParts {
 /// A deep part therefore becomes a common table expression with one value. The rest of the
 /// condition reads that value: `(WITH cordial_d1(v) AS (SELECT part) SELECT rest)`.
 extension FetchCompiler {
-  /// The maximum number of entries that a condition may need on the stack of SQLite's parser. The
-  /// stack has 100 entries.
+  /// The maximum number of entries that a condition may need on the stack of SQLite's parser.
+  ///
+  /// The stack has 100 entries.
   static let stackMax = 90
   /// The maximum number of stack entries of a fragment that stays in place; a deeper fragment
   /// becomes a part.

@@ -1,7 +1,8 @@
 import ObjectModel
 
-/// The properties that a fetch reads. With these properties, a live query decides whether a change
-/// can alter the fetch's result.
+/// The properties that a fetch reads.
+///
+/// With these properties, a live query decides whether a change can alter the fetch's result.
 package struct FetchReads: Sendable {
   /// The part of a fetch that reads a property.
   enum Part {
@@ -28,8 +29,9 @@ package struct FetchReads: Sendable {
   package private(set) var relatedNames: Set<String> = []
   /// Whether the result depends on the time or on random numbers, which change without a commit.
   package private(set) var isVolatile = false
-  /// The properties of other objects, by role and entity number. The properties of an entity also
-  /// apply to the entity's descendants.
+  /// The properties of other objects, by role and entity number.
+  ///
+  /// The properties of an entity also apply to the entity's descendants.
   private var relatedByRole: [RelatedReads.Role: [Int: Set<String>]] = [:]
 
   /// The entity's own properties that determine which objects match, and their order.

@@ -20,8 +20,10 @@ package final class UnindexedSorts: Sendable {
     package internal(set) var microsecondsMax: Int64 = 0
   }
 
-  /// The maximum number of recorded sorts. At this number, a new sort replaces the fastest
-  /// recorded sort if the new sort is slower, and is otherwise not recorded.
+  /// The maximum number of recorded sorts.
+  ///
+  /// At this number, a new sort replaces the fastest recorded sort if the new sort is slower, and
+  /// is otherwise not recorded.
   private static let sortsMax = 100
 
   private let requests = Mutex<[Sort: Requests]>([:])

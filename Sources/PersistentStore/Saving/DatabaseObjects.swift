@@ -17,7 +17,9 @@ final class DatabaseObjects: StoredObjects {
     self.identifier = identifier
   }
 
-  /// Clears the cached versions. The save pipeline calls this method after its writes.
+  /// Clears the cached versions.
+  ///
+  /// The save pipeline calls this method after its writes.
   func forget() { versions.removeAll() }
 
   func version(of key: ObjectKey) throws -> Int64? {

@@ -128,7 +128,9 @@ package struct VerdictLimits: Sendable {
   package var membersMax: Int
   /// The maximum number of objects that change only values.
   package var valuesMax: Int
-  /// Returns whether the search must stop; called between changes. Nil if the search never stops.
+  /// Returns whether the search must stop; called between changes.
+  ///
+  /// Nil if the search never stops.
   package var isStopped: (@Sendable () -> Bool)?
 
   package init(membersMax: Int = .max, valuesMax: Int = .max) {

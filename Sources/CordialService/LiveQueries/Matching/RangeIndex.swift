@@ -1,8 +1,9 @@
 import CordialValues
 import ObjectModel
 
-/// An index of the ranges that requests select in one column. The index finds the ranges that
-/// contain a value.
+/// An index of the ranges that requests select in one column.
+///
+/// The index finds the ranges that contain a value.
 struct RangeIndex: Sendable {
   private struct Entry: Sendable {
     let low: AttributeValue?
@@ -29,8 +30,9 @@ struct RangeIndex: Sendable {
   /// The number of fresh or removed ranges that never cause a rebuild, whatever the size of the
   /// tree.
   private static let freshMin = 64
-  /// The divisor of the number of ranges in a larger tree. The tree is rebuilt when the number of
-  /// fresh or removed ranges exceeds the quotient.
+  /// The divisor of the number of ranges in a larger tree.
+  ///
+  /// The tree is rebuilt when the number of fresh or removed ranges exceeds the quotient.
   private static let freshRatio = 16
 
   var isEmpty: Bool { serials.isEmpty }

@@ -65,6 +65,7 @@ package struct SequenceEdit: Sendable {
   }
 
   /// The maximum number of elements that are removed from or inserted into a copy of the sequence.
+  ///
   /// With more elements, a new sequence is built.
   private static let editsMax = 64
 

@@ -232,8 +232,9 @@ package struct SubscriptionTable: Sendable {
   /// The result may also have columns that requests no longer read.
   package func columns(of entity: Int) -> [String] { columns[entity]?.names ?? [] }
 
-  /// Returns a subset of a change set for comparisons without rows. The subset concerns the same
-  /// requests as the whole set.
+  /// Returns a subset of a change set for comparisons without rows.
+  ///
+  /// The subset concerns the same requests as the whole set.
   ///
   /// The subset has all changes of observed objects. From the other changes, it has one change for
   /// each combination of entity, kind and set of properties.

@@ -26,8 +26,10 @@ struct RowsQuery: LiveQuery {
 
   let plan: FetchPlan
 
-  /// The divisor of the number of rows in a result. The result is read again if the number of
-  /// objects that may enter, leave or move exceeds the quotient.
+  /// The divisor of the number of rows in a result.
+  ///
+  /// The result is read again if the number of objects that may enter, leave or move exceeds the
+  /// quotient.
   private static let rereadRatio = 8
   /// The number of objects that may always move without another read of the whole result.
   private static let movesMin = 16
