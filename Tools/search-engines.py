@@ -179,13 +179,14 @@ class Cordial:
         return time.perf_counter() - began, size
 
     def timed(self, words):
-        answer = self.call("search", {"query": " ".join(words), "limit": 10})
+        answer = self.call("search", {"query": " ".join(words), "match": "all", "limit": 10})
         if answer.get("totalIsAtLeast"):
             raise RuntimeError("the number of hits is not exact")
         return answer["tookMicroseconds"] * 1000, answer["total"]
 
     def find(self, text, kind):
-        params = {"query": text, "limit": 10, "fuzzy": kind == "typo", "prefix": kind == "half"}
+        params = {"query": text, "limit": 10, "match": "all", "fuzzy": kind == "typo",
+                  "prefix": kind == "half"}
         hits = self.call("search", params)["hits"]
         return [self.numbers[hit["title"]] for hit in hits]
 

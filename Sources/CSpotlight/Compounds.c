@@ -190,7 +190,7 @@ static bool continuesWord(const struct cutter *cutter, int32_t at) {
   // A syllable of Hangul may be written as its letters.
   if (c < 0 || (c >= 0x1100 && c <= 0x115F)) return false;
   uint8_t class = unicode_look_up(c)->class;
-  return class != UNICODE_SEPARATOR && class != UNICODE_SINGLE && class != UNICODE_PICTOGRAPH;
+  return !cutter_is_separator(class) && class != UNICODE_SINGLE && class != UNICODE_PICTOGRAPH;
 }
 
 // Returns the length of `++` or `#` directly after a word, as in C++ and C#. Returns 0 if a word

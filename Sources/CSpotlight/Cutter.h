@@ -3,6 +3,8 @@
 
 #include "CSpotlight.h"
 
+#include <CUnicode.h>
+
 enum {
   // The maximum length of a folded word. A longer word is split into several words at successive
   // positions. A query is split at the same offsets, so that it still finds the word.
@@ -16,6 +18,17 @@ enum {
   FOLDED_BYTES_MAX = 12 * WORD_BYTES_MAX,
   // The maximum number of marks that are brought into canonical order at once.
   MARKS_MAX = 32,
+  // The flag of a text inside another text, whose symbols are no tokens.
+  CUTTER_WORDS_ONLY = 1 << 8,
+  // The maximum number and total length of the symbols before the first word of a text. Where there
+  // are more, the first of them counts as a word.
+  LEADING_MAX = 64,
+  LEADING_BYTES_MAX = 1024,
+};
+
+/// A symbol before the first word of a document.
+struct leading {
+  int32_t from, size, start, end;
 };
 
 /// The state of the tokenizer in one text.
@@ -37,7 +50,21 @@ struct cutter {
   uint8_t starts[RUN_FOLDED_MAX / 8];
   /// Whether the previous words form a compound that is too long for a token.
   bool isLongCompound;
+  /// Whether the text has had a token.
+  bool hasToken;
+  /// The symbols before the first word, which share its position.
+  struct leading leading[LEADING_MAX];
+  char leadingBytes[LEADING_BYTES_MAX];
+  int32_t leadingCount, leadingSize;
 };
+
+/// Emits the symbol at an offset, or moves past a separator that is no symbol.
+///
+/// Returns the result of `take`.
+int cutter_symbol(struct cutter *cutter, int32_t *at);
+
+/// Emits the symbols before the first word; the first symbol counts as a word if there is no word.
+int cutter_flush_symbols(struct cutter *cutter);
 
 /// Emits a token at a new position.
 ///
@@ -48,6 +75,11 @@ int cutter_emit(
 /// Emits a token at the position of the last token, if the text is a document.
 int cutter_colocate(
   struct cutter *cutter, const char *token, int32_t size, int32_t start, int32_t end);
+
+/// Returns whether a class of code points separates words.
+static inline bool cutter_is_separator(uint8_t class) {
+  return class == UNICODE_SEPARATOR || class == UNICODE_SYMBOL || class == UNICODE_PUNCTUATION;
+}
 
 /// Returns whether a word continues or begins at an offset.
 bool cutter_is_word(const struct cutter *cutter, int32_t at);

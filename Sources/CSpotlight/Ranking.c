@@ -18,6 +18,25 @@ void spotlight_finish(struct spotlight_search *search) {
   search->documentCounts = NULL;
 }
 
+int spotlight_set_word_counts(struct spotlight_search *search, const int64_t *counts) {
+  int result = scoring_prepare(search, search->describedCount);
+  if (result != SQLITE_OK) return result;
+  for (int phrase = 0; phrase < search->phraseCount; phrase++) {
+    scoring_set_count(search, phrase, counts[search->phrases[phrase].word]);
+  }
+  return SQLITE_OK;
+}
+
+void spotlight_set_weights(
+  struct spotlight_search *search, const double *weights, int32_t count, double least
+) {
+  search->weighsWords = true;
+  search->leastWeight = least;
+  for (int32_t word = 0; word < 64; word++) {
+    search->wordWeights[word] = word < count ? weights[word] : 0;
+  }
+}
+
 struct counting {
   struct spotlight_search *search;
   int64_t count;
@@ -74,9 +93,20 @@ static int share(
   return SQLITE_OK;
 }
 
+// Returns whether the words that a document has weigh enough.
+static bool hasEnough(const struct spotlight_search *search, uint64_t words) {
+  if (!search->weighsWords) return true;
+  double sum = 0;
+  for (int word = 0; word < 64; word++) {
+    if (words >> word & 1) sum += search->wordWeights[word];
+  }
+  return sum >= search->leastWeight;
+}
+
+// Computes the score of the current document. `*isMatch` says whether its words weigh enough.
 static int score(
   const Fts5ExtensionApi *api, Fts5Context *context, struct spotlight_search *search,
-  int64_t document, struct spotlight_hit *out
+  int64_t document, struct spotlight_hit *out, bool *isMatch
 ) {
   double norm = scoring_norm(search, document);
   double total = 0, plain = 0;
@@ -93,7 +123,7 @@ static int score(
     // only the best mistake counts: several mistakes do not mean that the document has the meant
     // word more often.
     double mistaken = 0;
-    bool isExact = false;
+    bool isExact = false, isThere = false;
     for (int pass = 0; pass < 2 && !isExact; pass++) {
       for (int phrase = start; phrase < end; phrase++) {
         if ((search->phrases[phrase].mistakes > 0) != (pass > 0)) continue;
@@ -102,6 +132,7 @@ static int score(
         int result = share(api, context, search, document, norm, phrase, &title, &added);
         if (result != SQLITE_OK) return result;
         if (added.count == 0) continue;
+        isThere = true;
         if (matched.first[number] < 0) matched.first[number] = phrase;
         plain = added.plain;
         if (pass == 0) {
@@ -113,10 +144,13 @@ static int score(
       }
     }
     total += mistaken;
-    if (!isExact) isMistaken = true;
+    if (isThere && !isExact) isMistaken = true;
+    if (isThere) out->words |= (uint64_t)1 << number;
     title_end_word(&title);
   }
-  out->isMistaken = isMistaken;
+  out->isMistaken = isMistaken && !search->weighsWords;
+  *isMatch = hasEnough(search, out->words);
+  if (!*isMatch) return SQLITE_OK;
   double factor = title_factor(
       search, document, title.covered, title.begins, title.isFinished);
   if (search->boostCount > 0) factor *= scoring_boost(search, document);
@@ -158,14 +192,29 @@ static void hit(
   if (search->total > search->totalMax) return;
   if (!scoring_is_alive(search, document) || !scoring_is_wanted(search, document)) return;
   if (!search->frequencies) code = readFrequencies(api, context, search);
-  struct spotlight_hit found = {0, document, false};
-  if (code == SQLITE_OK) code = score(api, context, search, document, &found);
+  struct spotlight_hit found = {.document = document};
+  bool isMatch = false;
+  if (code == SQLITE_OK) code = score(api, context, search, document, &found, &isMatch);
   if (code != SQLITE_OK) {
     sqlite3_result_error_code(result, code);
     return;
   }
+  if (!isMatch) return;
   search->total++;
   hits_offer(search, found);
+}
+
+// Implements `cordial_count(table, search)`, which counts the documents of each phrase at the first
+// row.
+static void count(
+  const Fts5ExtensionApi *api, Fts5Context *context, sqlite3_context *result, int count,
+  sqlite3_value **values
+) {
+  struct spotlight_search *search = scoring_search(result, count, values);
+  if (!search) return;
+  int code = search->frequencies ? SQLITE_OK : readFrequencies(api, context, search);
+  if (code != SQLITE_OK) return sqlite3_result_error_code(result, code);
+  sqlite3_result_int(result, 1);
 }
 
 // Implements `cordial_explain(table, search)`, which fills in the shares of the current row.
@@ -195,6 +244,8 @@ int spotlight_register_ranking(fts5_api *api) {
   int result = api->xCreateFunction(api, "cordial_hit", NULL, hit, NULL);
   if (result != SQLITE_OK) return result;
   result = api->xCreateFunction(api, "cordial_word", NULL, word_rank, NULL);
+  if (result != SQLITE_OK) return result;
+  result = api->xCreateFunction(api, "cordial_count", NULL, count, NULL);
   if (result != SQLITE_OK) return result;
   return api->xCreateFunction(api, "cordial_explain", NULL, explain, NULL);
 }

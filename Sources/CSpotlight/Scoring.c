@@ -28,10 +28,14 @@ int scoring_prepare(struct spotlight_search *search, int phrases) {
 }
 
 // The minimum of a frequency is above zero, so that a word in most documents still counts a little.
+double spotlight_frequency(int64_t count, int64_t all) {
+  double documents = (double)count;
+  double frequency = log(((double)all - documents + 0.5) / (documents + 0.5));
+  return frequency < 0.01 ? 0.01 : frequency;
+}
+
 void scoring_set_count(struct spotlight_search *search, int phrase, int64_t documents) {
-  double count = (double)documents, all = (double)search->aliveCount;
-  double frequency = log((all - count + 0.5) / (count + 0.5));
-  search->frequencies[phrase] = frequency < 0.01 ? 0.01 : frequency;
+  search->frequencies[phrase] = spotlight_frequency(documents, search->aliveCount);
   search->documentCounts[phrase] = documents;
 }
 

@@ -24,7 +24,7 @@ bool cutter_is_word(const struct cutter *cutter, int32_t at) {
   if (byte < 0x80) return cutter_ascii[byte] != 0;
   UChar32 c;
   U8_NEXT(cutter->text, at, cutter->length, c);
-  return c >= 0 && unicode_look_up(c)->class != UNICODE_SEPARATOR;
+  return c >= 0 && !cutter_is_separator(unicode_look_up(c)->class);
 }
 
 int cutter_colocate(
@@ -39,10 +39,12 @@ int cutter_emit(
 ) {
   int32_t signSize = cutter->signSize;
   cutter->signSize = 0;
+  cutter->hasToken = true;
   if (signSize > 0 && cutter->flags & SPOTLIGHT_QUERY) {
     return cutter->take(cutter->context, cutter->sign, signSize, start, end, false);
   }
   int result = cutter->take(cutter->context, token, size, start, end, false);
+  if (result == 0 && cutter->leadingCount > 0) result = cutter_flush_symbols(cutter);
   if (result != 0 || signSize == 0) return result;
   return cutter_colocate(cutter, cutter->sign, signSize, start, end);
 }
@@ -215,7 +217,8 @@ static int emitExpanded(
     if (length < 0) return SQLITE_NOMEM;
     words = form;
   }
-  return spotlight_tokenize(words, length, cutter->flags, &expansion, takeExpanded);
+  return spotlight_tokenize(
+    words, length, cutter->flags | CUTTER_WORDS_ONLY, &expansion, takeExpanded);
 }
 
 // MARK: Signs
@@ -247,7 +250,8 @@ static void readSign(struct cutter *cutter, int32_t at) {
   cutter->sign[0] = cutter->text[at];
   cutter->signSize = 1;
   spotlight_tokenize(
-    cutter->text + start, end - start, SPOTLIGHT_QUERY_WHOLES, cutter, appendToSign);
+    cutter->text + start, end - start, SPOTLIGHT_QUERY_WHOLES | CUTTER_WORDS_ONLY, cutter,
+    appendToSign);
   if (cutter->signSize == 1 || cutter->signSize > SIGN_BYTES_MAX) cutter->signSize = 0;
 }
 
@@ -307,6 +311,8 @@ static int cut(struct cutter *cutter, int32_t *at) {
   case UNICODE_SEPARATOR: case UNICODE_SILENT:
     *at = next;
     return 0;
+  case UNICODE_SYMBOL: case UNICODE_PUNCTUATION:
+    return cutter_symbol(cutter, at);
   case UNICODE_EXPANDED:
     *at = next;
     return emitExpanded(cutter, folded, start, next);
@@ -342,13 +348,20 @@ int spotlight_tokenize(
   cutter.runEnd = 0;
   cutter.runPlace = 0;
   cutter.isLongCompound = false;
+  cutter.hasToken = false;
+  cutter.leadingCount = cutter.leadingSize = 0;
   int32_t at = 0, end = -1;
   while (at < length) {
     unsigned char byte = (unsigned char)text[at];
     if (byte < 0x80 && cutter_ascii[byte] == 0) {
       // A sign directly precedes a word, and does not directly follow a word.
       if ((byte == '#' || byte == '@') && at != end) readSign(&cutter, at);
-      at++;
+      if (byte <= ' ' || cutter.signSize > 0) {
+        at++;
+        continue;
+      }
+      int result = cutter_symbol(&cutter, &at);
+      if (result != 0) return result;
       continue;
     }
     int result = cut(&cutter, &at);
@@ -356,7 +369,7 @@ int spotlight_tokenize(
     cutter.signSize = 0;
     end = at;
   }
-  return 0;
+  return cutter.leadingCount > 0 ? cutter_flush_symbols(&cutter) : 0;
 }
 
 bool spotlight_is_single(const char *token, int32_t length) {

@@ -76,7 +76,7 @@ static int visit(const Fts5ExtensionApi *api, Fts5Context *context, void *data) 
     double score = plain * factor;
     search->total++;
     if (!hits_refuses(search, score)) {
-      hits_offer(search, (struct spotlight_hit){score, document, false});
+      hits_offer(search, (struct spotlight_hit){.score = score, .document = document});
     }
     return SQLITE_OK;
   }
@@ -152,7 +152,8 @@ static int rankPhrases(
     double score = found.score * factor;
     search->total++;
     if (!hits_refuses(search, score)) {
-      hits_offer(search, (struct spotlight_hit){score, found.document, false});
+      hits_offer(search, (struct spotlight_hit){
+        .score = score, .document = found.document});
     }
   }
   for (int phrase = 0; result == SQLITE_OK && phrase < phrases; phrase++) {

@@ -93,18 +93,28 @@ static bool isExact(const char *word, int32_t size) {
   return count < 2 || count > SPOTLIGHT_WORD_LETTERS_MAX;
 }
 
+// Returns whether a token is a letter of a script without spaces at the beginning of a word.
+static bool isMarked(const char *token, int32_t size) {
+  return size > 1 && token[0] == SPOTLIGHT_START_MARK && spotlight_is_single(token + 1, size - 1);
+}
+
 bool spotlight_is_collected(const char *word, int32_t size) {
-  return size > 0 && size <= 4 * SPOTLIGHT_WORD_LETTERS_MAX && word[0] != SPOTLIGHT_START_MARK
-    && !isExact(word, size);
+  if (size <= 0 || size > 4 * SPOTLIGHT_WORD_LETTERS_MAX || isMarked(word, size)) return false;
+  return !isExact(word, size) || spotlight_is_single(word, size);
 }
 
 int words_collect(struct spotlight_words *words, const char *word, int32_t size) {
-  if (size > 4 * SPOTLIGHT_WORD_LETTERS_MAX || word[0] == SPOTLIGHT_START_MARK) return SQLITE_OK;
+  if (size > 4 * SPOTLIGHT_WORD_LETTERS_MAX) return SQLITE_OK;
+  if (isMarked(word, size)) {
+    // The beginning of a word in a script without spaces is collected as the letter alone.
+    word++;
+    size--;
+  }
   uint64_t mark = hash(word, size);
   uint64_t *slot = &words->known[(mark >> 1) % SLOT_COUNT];
   if (*slot == mark) return SQLITE_OK;
   *slot = mark;
-  if (isExact(word, size)) return SQLITE_OK;
+  if (!spotlight_is_collected(word, size)) return SQLITE_OK;
   if (words->capacity - words->size <= size) {
     int64_t capacity = 2 * (int64_t)words->capacity + size + 1024;
     if (capacity > INT32_MAX) return SQLITE_TOOBIG;

@@ -4,28 +4,30 @@ package import JSON
 ///
 /// Inside the values of an object, members have the names of properties instead.
 package enum MemberName: String, Sendable, CaseIterable {
-  case activity, after, arguments, asOf, at, author, authors, base, before, behind, bound, bytes
-  case cancellable, capabilities, change, changes, checked, client, clientInfo, coalesce, code
-  case commits, conflicts, connection, connections, context, cordial, count, data, dead
-  case decidedBy, `default`, delete, deleted, differences, disconnected, distinct, documents
-  case done, dryRun, durability, entities, entity, error, examples, excluded, existing, expected
-  case expired, explain, explanation, facets, features, fetch, filter, fire, first, followers
-  case foreign, found, frequency, fresh, from, fuzzy, groupBy, hash, having, heldBy, highlight
-  case highlights, hint, history, hits, holders, id, ids, include, included, index
-  case initializationOptions, insert, instead, integers, `is`, keep, key, keys, kind, last
-  case leftOut, limit, limits, locale, matching, max, merged, mergePolicy, message, microseconds
-  case microsecondsMax, migrating, mismatch, missing, mode, model, more, movedFrom, movedTo
-  case name, nearest, next, object, objects, observing, offset, oldest, omit, others, path
-  case percentage, positionEncoding, postings, predicate, prefix, problems, process, processId
-  case processorMicroseconds, properties, property, protocolVersion, query, rank, read, readings
-  case readOnly, reads, reason, relationship, remove, removed, request, reruns, result
-  case returning, rootPath, rootUri, rows, rule, score, search, seconds, sectionBy, sections
-  case seen, select, serverInfo, set, share, signal, since, skipped, slowSorts, snippet, sort
-  case state, statements, store, storeToken, subentities, subscription, subscriptions
-  case suggestions, template, term, text, time, timeoutSeconds, title, to, token
-  case tookMicroseconds, total, totalIsAtLeast, trace, transaction, transactions, undone
-  case unsealed, unusedIndexes, update, updates, value, values, version, wakes, was, what, why
-  case word, workDoneToken, workspaceFolders
+  case activity, after, arguments, `as`, asOf, at, author, authors
+  case base, before, behind, bound, bytes, cancellable, capabilities, change, changes, checked
+  case `class`, client, clientInfo, coalesce, code, commits, conflicts, connection, connections
+  case context, cordial, count, data, dead, decidedBy, `default`, delete, deleted, differences
+  case disconnected, distinct, documents, done, dryRun, durability
+  case entities, entity, error, examples, excluded, existing, expected, exact, expired, explain
+  case explanation, facets, features, fetch, filter, fire, first, followers, foreign, forms
+  case found, frequency, fresh, from, fuzzy, groupBy, hash, having, heldBy, highlight
+  case highlights, hint, history, hits, holders, how, id, ids, include, included, index
+  case initializationOptions, insert, instead, integers, `is`
+  case keep, key, keys, kind, last, leftOut, limit, limits, locale
+  case match, matched, matching, max, merged, mergePolicy, message, microseconds
+  case microsecondsMax, migrating, mismatch, missing, mistakes, mode, model, more, movedFrom
+  case movedTo, name, nearest, next, notIndexed, object, objects, observing, offset, oldest
+  case omit, others, partial, path, percentage, positionEncoding, postings, predicate, prefix
+  case problems, process, processId, processorMicroseconds, properties, property
+  case protocolVersion, query, rank, read, readings, readOnly, reads, reason, relationship
+  case remove, removed, request, reruns, result, returning, rootPath, rootUri, rows, rule
+  case score, search, seconds, sectionBy, sections, seen, select, serverInfo, set, share, signal
+  case since, skipped, slowSorts, snippet, sort, state, statements, store, storeToken
+  case subentities, subscription, subscriptions, suggestions, template, term, text, time
+  case timeoutSeconds, title, to, token, tookMicroseconds, total, totalIsAtLeast, totals, trace
+  case transaction, transactions, undone, unsealed, unusedIndexes, update, updates
+  case value, values, version, wakes, was, what, why, word, workDoneToken, workspaceFolders
 }
 
 extension JSONValue {

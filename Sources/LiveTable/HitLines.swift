@@ -1,9 +1,10 @@
 import CordialProtocol
 package import JSON
 
-/// The lines of a search hit: its ID and title, and below them the matching part of a text.
+/// The lines of a search hit: its ID and title, and below them the matching part of a text and what
+/// the search forgave.
 package struct HitLines {
-  /// One or two lines.
+  /// One to three lines.
   package let lines: [String]
 
   /// Creates the lines of a hit.
@@ -17,8 +18,9 @@ package struct HitLines {
     let title = hit[.title]?.string ?? ""
     let indent = String(repeating: " ", count: idWidth + 2)
     let head = CellText.fitted(id, to: max(idWidth, CellText.width(id))) + "  "
+    let forgiven = Self.forgiven(hit).map { [indent + $0] } ?? []
     guard let snippet = hit[.snippet], let text = snippet[.text]?.string else {
-      lines = [head + CellText.marked(title, [], marks)]
+      lines = [head + CellText.marked(title, [], marks)] + forgiven
       return
     }
     let ranges = (snippet[.highlights]?.array ?? []).compactMap { pair -> Range<Int>? in
@@ -27,9 +29,21 @@ package struct HitLines {
       else { return nil }
       return Int(start)..<Int(end)
     }
-    lines =
+    let texts =
       text == title || title.isEmpty
       ? [head + CellText.marked(text, ranges, marks)]
       : [head + CellText.marked(title, [], marks), indent + CellText.marked(text, ranges, marks)]
+    lines = texts + forgiven
+  }
+
+  /// Returns what the search forgave, as in "mlik: milk; without how, do"; nil for nothing.
+  private static func forgiven(_ hit: JSONValue) -> String? {
+    let matched = (hit[.matched]?.array ?? []).map { word in
+      "\(CellText.text(word[.word] ?? .null)): \(CellText.text(word[.as] ?? .null))"
+    }
+    let missing = (hit[.missing]?.array ?? []).map { CellText.text($0) }
+    let without = missing.isEmpty ? [] : ["without " + missing.joined(separator: ", ")]
+    let parts = matched + without
+    return parts.isEmpty ? nil : "(" + parts.joined(separator: "; ") + ")"
   }
 }

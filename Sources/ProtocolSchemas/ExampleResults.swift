@@ -1,9 +1,8 @@
 import CordialProtocol
 
 extension MethodName {
-  /// The result of the method's example, as JSON text.
-  ///
-  /// nil for a notification, and for a method that returns a document.
+  /// The result of the method's example, as JSON text; nil for a notification and for a method
+  /// that returns a document.
   var exampleResult: String? {
     switch self {
     case .initialize:
@@ -93,15 +92,17 @@ extension MethodName {
     case .search:
       #"""
       {"token":"9e3779b1-4-f1bbcd88","storeToken":"9e3779b1-4-f1bbcd88","total":1,
-      "hits":[{"id":"Package/p1","score":1.5635,"title":"libjson","highlights":{"summary":[[2,
-      6],[7,14]]}}],"tookMicroseconds":0}
+      "totals":{"exact":1,"forms":0,"mistakes":0,"partial":0},"hits":[{"id":"Package/p1",
+      "score":2.2815,"title":"libjson","highlights":{"summary":[[2,6],[7,14]]}}],
+      "tookMicroseconds":0}
       """#
     case .explainSearch:
       #"""
-      {"token":"9e3779b1-4-f1bbcd88","found":true,"rank":1,"score":1.5635,
-      "explanation":[{"term":"json","count":1,"frequency":1,"bound":1.2238,"share":0.7818},
-      {"term":"library","count":1,"frequency":1,"bound":1.2238,"share":0.7818}],
-      "postings":{"read":1,"skipped":2}}
+      {"token":"9e3779b1-4-f1bbcd88","found":true,"rank":1,"score":2.2815,
+      "explanation":[{"term":"json","count":1,"frequency":1,"bound":1.1905,"share":0.7605},
+      {"term":"library*","count":1,"frequency":1,"bound":1.1905,"share":0.7605},
+      {"term":"library","count":1,"frequency":1,"bound":1.1905,"share":0.7605}],
+      "postings":{"read":1,"skipped":3}}
       """#
     case .suggest:
       #"""

@@ -109,7 +109,12 @@ private struct WrongDelegate: SpotlightDelegate {
     let values = try await client.search(SearchRequest("rye", at: token), as: Memo.self)
     #expect(values.map(\.body) == ["rye"] && values.map(\.id) == [ids[0]])
     #expect(try await client.suggestions(for: "ry") == ["rye"])
-    #expect(try await client.search(SearchRequest("mlik", at: token)).instead["mlik"] == ["milk"])
+    let strict = SearchRequest("mlik", match: .all, at: token)
+    #expect(try await client.search(strict).instead["mlik"] == ["milk"])
+    let forgiving = try await client.search(SearchRequest("mlik", at: token))
+    #expect(forgiving.hits.allSatisfy { $0.hitClass == .mistakes && $0.missing.isEmpty })
+    #expect(forgiving.hits.first?.matched == [.init(word: "mlik", form: "milk", kind: "mistake")])
+    #expect(forgiving.totals == [.exact: 0, .forms: 0, .mistakes: 2, .partial: 0])
     try await container.close()
   }
 

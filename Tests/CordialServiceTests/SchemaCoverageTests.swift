@@ -64,7 +64,7 @@ private struct Coverage {
   private static let reasons: [String: [String]] = [
     "A search of a transcript has few hits": [
       "Difference.totalIsAtLeast", "ObservedResult.totalIsAtLeast",
-      "SubscriptionUpdate.totalIsAtLeast", "search ->.totalIsAtLeast",
+      "SubscriptionUpdate.totalIsAtLeast",
     ],
     "The command line has the error, because no service is there yet": [
       "ModelInvalidData.code", "ModelInvalidData.hint", "ModelInvalidData.problems",

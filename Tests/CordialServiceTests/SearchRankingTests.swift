@@ -83,7 +83,7 @@ import Testing
       _ = try peer.call("observe/flush")
       let answer = try peer.call(
         "search",
-        #"{"query":"milk","entities":["Film"],"explain":true}"#
+        #"{"query":"milk","match":"all","entities":["Film"],"explain":true}"#
       )
       let hits = answer["hits"]?.array ?? []
       var scores: [String: Double] = [:]
@@ -111,7 +111,7 @@ import Testing
       #expect(try order(peer, "milk", #","entities":["Film"],"limit":3"#).contains("none"))
       let past = try peer.call(
         "search",
-        #"{"query":"milk","entities":["Film"],"explain":true,"asOf":"\#(before)"}"#
+        #"{"query":"milk","match":"all","entities":["Film"],"explain":true,"asOf":"\#(before)"}"#
       )
       #expect(past["hits"] == answer["hits"])
       _ = try peer.call("index/rebuild")

@@ -47,8 +47,8 @@ import Testing
       entities: entities,
       filter: filter
     ) {
-    case .found(let rank, let score, let terms):
-      #expect(abs(terms.reduce(0) { $0 + $1.share } - score) < 1e-9)
+    case .found(let rank, let hit, _):
+      #expect(abs(hit.explanation.reduce(0) { $0 + $1.share } - hit.score) < 1e-9)
       return "found \(rank)"
     case .notIndexed: return "not indexed"
     case .missingWord(let word, let nearest):
@@ -100,8 +100,8 @@ import Testing
         let place = hits.firstIndex { $0.key == TestIndex.note(number) }
         let note: Comment = "\(query) \(number); \(Seeds.repeating(seed))"
         switch try index.verdict(on: TestIndex.note(number), query, fuzzy: fuzzy) {
-        case .found(let rank, let score, _):
-          #expect(place.map { $0 + 1 } == rank && score == hits[rank - 1].score, note)
+        case .found(let rank, let hit, _):
+          #expect(place.map { $0 + 1 } == rank && hit.score == hits[rank - 1].score, note)
         case .filtered: Issue.record(note)
         default: #expect(place == nil, note)
         }

@@ -266,6 +266,7 @@ final class TestIndex {
 
   func result(
     _ query: String,
+    match: SearchRequest.Match = .all,
     entities: Set<Int>? = nil,
     prefix: Bool = false,
     fuzzy: Bool = false,
@@ -292,6 +293,7 @@ final class TestIndex {
         try snapshot.search(
           SearchRequest(
             query: query,
+            match: match,
             entities: entities,
             isPrefix: prefix,
             isFuzzy: fuzzy,

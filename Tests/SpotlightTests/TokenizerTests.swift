@@ -6,7 +6,7 @@ import Testing
 @Suite struct `Text is split into words` {
   /// A text and its words; a word behind `=` stands at the place of the one before it.
   static let rows: [(String, [String])] = [
-    ("Hello, World!", ["hello", "world"]), ("", []), (" \t\r\n.,;", []),
+    ("Hello, World!", ["hello", "world"]), ("", []), (" \t\r\n.,;", [".,;"]),
     ("don't e-mail", ["don", "=dont", "t", "e", "=email", "mail"]),
     ("don’t", ["don", "=dont", "t"]), ("3.14", ["3", "=314", "14"]),
     ("a1b2", ["a", "=a1b2", "1", "b", "2"]),
@@ -32,7 +32,10 @@ import Testing
     ("#tag +1", ["tag", "=#tag", "1"]), ("a+b", ["a", "b"]), ("a#b", ["a", "b"]),
     ("@Ann, #東京!", ["ann", "=@ann", "东", "=#东京", "京"]),
     ("#BuyMilk #to_do", ["buy", "=#buymilk", "=buymilk", "milk", "to", "=#todo", "=todo", "do"]),
-    ("## #! #", []),
+    ("## #! #", ["##", "=#!", "=#"]),
+    ("€ 5 → 6€, a≠b", ["5", "=€", "=→", "6", "=€", "a", "=≠", "b"]),
+    ("x => y; (z) -- “w”", ["x", "==>", "y", "z", "=--", "w"]),
+    ("a \u{3D}\u{338} b ￥ ⋾", ["a", "=≠", "b", "=¥", "=⋾"]), ("\u{301} \u{200D}", []),
     ("snake_case", ["snake", "=snakecase", "case"]),
     ("camelCase", ["camel", "=camelcase", "case"]),
     ("HTTPServer2", ["http", "=httpserver", "=httpserver2", "server", "2"]),
@@ -208,6 +211,23 @@ import Testing
     return positions
   }
 
+  /// Whether a token consists of signs alone, as the standard library classifies them.
+  private func isSymbol(_ bytes: [UInt8]) -> Bool {
+    let scalars = String(decoding: bytes, as: UTF8.self).unicodeScalars
+    let first = scalars.first?.properties.generalCategory
+    guard first != .nonspacingMark, first != .spacingMark else { return false }
+    return scalars.allSatisfy { scalar in
+      switch scalar.properties.generalCategory {
+      case .currencySymbol, .mathSymbol, .modifierSymbol, .otherSymbol: true
+      case .connectorPunctuation, .dashPunctuation, .openPunctuation, .closePunctuation: true
+      case .initialPunctuation, .finalPunctuation, .otherPunctuation: true
+      // Marks on a sign belong to it.
+      case .nonspacingMark, .enclosingMark, .spacingMark: true
+      default: false
+      }
+    }
+  }
+
   @Test(arguments: Seeds.first(50))
   func `token offsets ascend within the text for any bytes`(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
@@ -224,8 +244,13 @@ import Testing
           try #require(token.end <= bytes.count && !token.bytes.isEmpty, note)
           try #require(String(validating: token.bytes, as: UTF8.self) != nil, note)
           if token.isColocated {
-            try #require(token.start == last.start && !isQuery, note)
+            // A symbol shares the position of a word, and keeps its place in the text.
+            let isSymbol = isSymbol(token.bytes)
+            try #require(isSymbol || token.start == last.start && !isQuery, note)
             // The position of a compound goes on with its parts.
+            continue
+          } else if isSymbol(token.bytes), last.bytes.isEmpty {
+            // The first symbol of a text without words counts as a word.
             continue
           } else {
             try #require(
@@ -246,13 +271,19 @@ import Testing
     var random = SplitMix64(seed: seed)
     for _ in 0..<100 {
       let text = text(&random)
-      let document = positions(tokenize(text).map(\.unmarked))
-      let query = positions(tokenize(text, isQuery: true))
+      let tokens = tokenize(text).map(\.unmarked)
+      let queryTokens = tokenize(text, isQuery: true)
+      // Symbols are the only tokens of a query that share a position.
+      let symbols = queryTokens.filter(\.isColocated).map(\.text)
+      let query = positions(queryTokens.filter { !$0.isColocated })
+      let document = positions(tokens.filter { !symbols.contains($0.text) })
       let note: Comment = "\(text.debugDescription); \(Seeds.repeating(seed))"
       try #require(document.count == query.count, note)
       for (known, wanted) in zip(document, query) {
         try #require(wanted.count == 1 && known.contains(wanted[0]), note)
       }
+      let found = tokens.map(\.text).filter { symbols.contains($0) }
+      try #require(symbols.sorted() == found.sorted(), note)
     }
   }
 
@@ -293,11 +324,17 @@ import Testing
     for _ in 0..<100 {
       let first = text(&random)
       let second = "x" + text(&random)
-      let both = tokenize(Array(first.utf8) + [0x20] + Array(second.utf8)).map(\.text)
-      try #require(
-        both == tokenize(first).map(\.text) + tokenize(second).map(\.text),
+      let both = tokenize(Array(first.utf8) + [0x20] + Array(second.utf8))
+      let apart = tokenize(first) + tokenize(second)
+      let note: Comment =
         "\(first.debugDescription) \(second.debugDescription); \(Seeds.repeating(seed))"
-      )
+      // Symbols come before or after the first word.
+      for symbols in [false, true] {
+        let tokens = [both, apart].map { tokens in
+          tokens.filter { isSymbol($0.bytes) == symbols }.map(\.text)
+        }
+        try #require(tokens[0] == tokens[1], note)
+      }
     }
   }
 

@@ -42,7 +42,7 @@ enum SearchAge {
     var hits: [JSONValue] = []
     var latencies = Latencies(reserving: queries.count)
     for query in queries {
-      let message = Cordial.request("search", #"{"query":"\#(query)","limit":10}"#)
+      let message = Cordial.request("search", #"{"query":"\#(query)","match":"all","limit":10}"#)
       let result = try Cordial.result(of: connection.exchange(message, LineFormat()))
       hits.append([result["total"] ?? .null, result["hits"] ?? .null])
       latencies.add(.microseconds(result["tookMicroseconds"]?.integer ?? 0))

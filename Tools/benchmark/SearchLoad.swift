@@ -26,7 +26,7 @@ enum SearchLoad {
     case "verify": return [Cordial.request("index/verify", "{}")]
     case "letters":
       return ["a", "b", "c", "d", "e", "f"].map { letter in
-        Cordial.request("search", #"{"query":"\#(letter)","prefix":true,"limit":10}"#)
+        Cordial.request("search", #"{"query":"\#(letter)","match":"all","prefix":true,"limit":10}"#)
       }
     default: throw BenchmarkError("Nothing beside a search is called \(kind)")
     }
@@ -36,7 +36,7 @@ enum SearchLoad {
     let connection = try Connection(to: socket)
     var latencies = Latencies(reserving: rounds)
     for query in try SearchCorpus.queries("two", count: rounds) {
-      let message = Cordial.request("search", #"{"query":"\#(query)","limit":10}"#)
+      let message = Cordial.request("search", #"{"query":"\#(query)","match":"all","limit":10}"#)
       let start = ContinuousClock.now
       _ = try connection.exchange(message, LineFormat())
       latencies.add(ContinuousClock.now - start)
@@ -50,7 +50,7 @@ enum SearchLoad {
     let socket = try options.text("socket")
     let observer = try Connection(to: socket)
     for number in 0..<100 {
-      let search = #"{"search":{"query":"livenote part\#(number % 10)","limit":10}}"#
+      let search = #"{"search":{"query":"livenote part\#(number % 10)","match":"all","limit":10}}"#
       _ = try Cordial.call("observe", search, on: observer)
     }
     let parts = (0..<10).map { "part\($0)" }.joined(separator: " ")
@@ -87,7 +87,10 @@ enum SearchLoad {
       let answer = try connection.exchange(save, LineFormat())
       let start = ContinuousClock.now
       let token = try Cordial.result(of: answer)["token"]?.string ?? ""
-      let search = Cordial.request("search", #"{"query":"saved\#(round)","at":"\#(token)"}"#)
+      let search = Cordial.request(
+        "search",
+        #"{"query":"saved\#(round)","match":"all","at":"\#(token)"}"#
+      )
       let found = try connection.exchange(search, LineFormat())
       latencies.add(ContinuousClock.now - start)
       guard try Cordial.result(of: found)["total"] == 1 else {
@@ -132,7 +135,7 @@ enum SearchLoad {
     for _ in 0..<rounds {
       let start = ContinuousClock.now
       let process = try ChildProcess(binary, ["serve", store, "--stdio"])
-      try process.send(Cordial.request("search", #"{"query":"quarterly","limit":1}"#))
+      try process.send(Cordial.request("search", #"{"query":"quarterly","match":"all","limit":1}"#))
       let drain = try Drain(from: process.output, until: .endOfLine)
       latencies.add(ContinuousClock.now - start)
       try LineFormat().refuseError(drain.beginning)

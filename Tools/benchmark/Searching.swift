@@ -9,7 +9,7 @@ enum Searching {
       case "fuzzy": #","fuzzy":true"#
       default: ""
       }
-    return #"{"query":"\#(query)","limit":10\#(rest)}"#
+    return #"{"query":"\#(query)","match":"all","limit":10\#(rest)}"#
   }
 
   /// Searches, each measured at the client and in the service.
@@ -89,7 +89,7 @@ enum Searching {
   static func filter(_ options: Options) throws -> Report {
     let rounds = try options.number("rounds", default: 30)
     let connection = try Connection(to: options.text("socket"))
-    let word = #""query":"quarterly","limit":10,"entities":["Note"]"#
+    let word = #""query":"quarterly","match":"all","limit":10,"entities":["Note"]"#
     let both = try median(connection, "search", #"{\#(word),"predicate":"part == 8"}"#, rounds)
     let alone = try median(connection, "search", "{\(word)}", rounds)
     let fetch = #"{"entity":"Note","predicate":"part == 8","result":"ids"}"#
@@ -104,7 +104,7 @@ enum Searching {
   static func facets(_ options: Options) throws -> Report {
     let rounds = try options.number("rounds", default: 20)
     let connection = try Connection(to: options.text("socket"))
-    let word = #""query":"quarterly","limit":1"#
+    let word = #""query":"quarterly","match":"all","limit":1"#
     let properties = #""facets":{"properties":["kind","part"]}"#
     let with = try median(connection, "search", "{\(word),\(properties)}", rounds)
     let without = try median(connection, "search", "{\(word)}", rounds)

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 /// The version of the rules in `spotlight_tokenize`. An index with another version is rebuilt.
-#define SPOTLIGHT_TOKENIZER_VERSION 7
+#define SPOTLIGHT_TOKENIZER_VERSION 8
 
 /// The distinct words of the documents that a writer of the index inserts.
 struct spotlight_words;
@@ -33,7 +33,8 @@ void spotlight_words_free(struct spotlight_words *words);
 /// Forgets which words were collected, so that all words are collected again.
 void spotlight_words_forget(struct spotlight_words *words);
 
-/// Returns whether a word of a document is collected: it has no digit, and 2 to 64 letters.
+/// Returns whether a word of a document is collected: it has no digit, and 2 to 64 letters, or it
+/// is a letter of a script without spaces.
 bool spotlight_is_collected(const char *word, int32_t size);
 
 /// Returns the words that were collected since the last call, each followed by
@@ -44,6 +45,37 @@ const char *spotlight_words_take(struct spotlight_words *words, int32_t *size);
 
 /// Returns the number of tokens of the documents since the last call.
 int64_t spotlight_words_take_count(struct spotlight_words *words);
+
+/// Distinct words in the order of their bytes, without separators.
+struct spotlight_vocabulary {
+  const char *bytes;
+  /// The end offset of each word.
+  const uint32_t *ends;
+  int64_t count;
+};
+
+/// Finds the words that contain a part after their first letter.
+///
+/// Writes the indices of these words, the shorter words first, then in their order. Where there are
+/// more than `foundMax`, only the first `foundMax` words of the list are found. Returns the number
+/// of the indices.
+int64_t spotlight_words_containing(
+  const struct spotlight_vocabulary *words, const char *part, int32_t size, int64_t *found,
+  int64_t foundMax);
+
+/// Receives a word with typing mistakes: its index, the length in bytes of the part of the word
+/// that was compared, and the number of mistakes.
+typedef void (*spotlight_near)(void *context, int64_t index, int32_t size, int32_t mistakes);
+
+/// Finds the words that differ from typed letters by typing mistakes, in the order of the words.
+///
+/// A mistake is an extra letter, a missing letter, a wrong letter, or two adjacent letters in the
+/// wrong order; no letter has two mistakes. With `isPrefix`, beginnings of words are compared, and
+/// a word of the list stands for all words with the same beginning. `letterCount` is at most
+/// SPOTLIGHT_WORD_LETTERS_MAX, and `mistakesMax` at most 2.
+void spotlight_near_words(
+  const struct spotlight_vocabulary *words, const uint32_t *letters, int32_t letterCount,
+  int32_t mistakesMax, bool isPrefix, void *context, spotlight_near take);
 
 /// Registers the tokenizer `cordial` and the ranking functions on a connection.
 ///
@@ -79,6 +111,9 @@ enum {
 /// Returns whether a token begins with a letter that is a token of its own.
 bool spotlight_is_single(const char *token, int32_t length);
 
+/// Returns whether a token consists of punctuation alone.
+bool spotlight_is_punctuation(const char *token, int32_t length);
+
 /// The byte between two tokens of a phrase in a MATCH expression, whose texts are already tokens.
 #define SPOTLIGHT_TOKEN_END 0x1F
 
@@ -87,8 +122,9 @@ bool spotlight_is_single(const char *token, int32_t length);
 
 /// Receives one token.
 ///
-/// Positions count from 0. A colocated token has the position of the previous token. A result other
-/// than 0 stops the tokenizer.
+/// Positions count from 0. A colocated token has the position of the previous token. In a query,
+/// only symbols are colocated, and a symbol may be the first token. A result other than 0 stops the
+/// tokenizer.
 typedef int (*spotlight_token)(
   void *context, const char *token, int32_t length, int32_t start, int32_t end, bool colocated);
 
@@ -179,8 +215,10 @@ struct spotlight_share {
 struct spotlight_hit {
   double score;
   int64_t document;
-  /// Whether the document has some word of the query only with typing mistakes.
+  /// Whether the document has some word of the query only in a form or with typing mistakes.
   bool isMistaken;
+  /// A bit for each word of the query that the document has; `cordial_word` sets none.
+  uint64_t words;
 };
 
 /// One search: the input of the ranking functions, and their results.
@@ -224,6 +262,11 @@ struct spotlight_search {
   /// The phrases in the order of the expression, without the excluded phrases, which come last.
   const struct spotlight_phrase *phrases;
   int32_t describedCount;
+  /// Whether a matching document needs words of at least `leastWeight` in sum, whether or not they
+  /// have typing mistakes; and the weights of the query's words.
+  bool weighsWords;
+  double leastWeight;
+  double wordWeights[64];
   /// A lower bound of the scores of documents with all words as they were typed, infinite if there
   /// are none; and an upper bound of the scores of documents with typing mistakes.
   double exactMin;
@@ -255,7 +298,7 @@ struct spotlight_search {
 };
 
 /// Binds a search to a parameter of a statement, for `cordial_hit(table, ?)`,
-/// `cordial_word(table, ?)` and `cordial_explain(table, ?)`.
+/// `cordial_word(table, ?)`, `cordial_count(table, ?)` and `cordial_explain(table, ?)`.
 int spotlight_bind(sqlite3_stmt *statement, int index, struct spotlight_search *search);
 
 /// Sets the document count of each described phrase, so that the ranking does not count at the
@@ -263,6 +306,19 @@ int spotlight_bind(sqlite3_stmt *statement, int index, struct spotlight_search *
 ///
 /// Returns an SQLite result code.
 int spotlight_set_counts(struct spotlight_search *search, const int64_t *counts);
+
+/// Sets the document count of each word of the query, which all phrases of the word have in the
+/// ranking.
+///
+/// Returns an SQLite result code.
+int spotlight_set_word_counts(struct spotlight_search *search, const int64_t *counts);
+
+/// Returns the inverse document frequency of a word that is in `count` of `all` documents.
+double spotlight_frequency(int64_t count, int64_t all);
+
+/// Sets the weights of the query's words and their least sum in a matching document.
+void spotlight_set_weights(
+  struct spotlight_search *search, const double *weights, int32_t count, double least);
 
 /// Sorts the hits: those without mistakes first, then best score first, then by entity, then by
 /// object.

@@ -104,6 +104,10 @@ enum unicode_class {
   UNICODE_JAMO = 9,
   /// A Hangul letter that belongs to the syllable before it.
   UNICODE_JAMO_BEHIND = 10,
+  /// A separator of words that is a token: signs of currency and of mathematics, arrows, lines.
+  UNICODE_SYMBOL = 11,
+  /// A separator of words that is part of a token only where no word is next to it.
+  UNICODE_PUNCTUATION = 12,
 };
 
 enum {

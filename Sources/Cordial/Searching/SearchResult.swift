@@ -8,11 +8,52 @@ public struct SearchHit: Sendable, Equatable {
   public let id: WrappedID
   /// The display name of the object; nil for an object without a display name.
   public let title: String?
-  /// The score, which is above zero; hits with greater scores come first.
+  /// The score, which is above zero; of a class, the hits with greater scores come first.
   public let score: Double
   /// For each property, the ranges of the query's words in the text, ascending, in UTF-16 code
   /// units.
   public let highlights: [String: [Range<Int>]]
+  /// How well the object has the words of the text.
+  public let hitClass: HitClass
+  /// The words of the text that the object has in another form only.
+  public let matched: [MatchedWord]
+  /// The words of the text that the object lacks.
+  public let missing: [String]
+
+  /// How well an object has the words of a text, best first.
+  public enum HitClass: Int, Sendable, Comparable, CaseIterable {
+    /// The object has all words as they were typed.
+    case exact = 1
+    /// The object has some words in another form.
+    case forms
+    /// The object has some words with typing mistakes.
+    case mistakes
+    /// The object has most of the words.
+    case partial
+
+    /// Returns whether the objects of the first class come before those of the second.
+    public static func < (first: HitClass, second: HitClass) -> Bool {
+      first.rawValue < second.rawValue
+    }
+  }
+
+  /// A word of a text that an object has in another form.
+  public struct MatchedWord: Sendable, Equatable {
+    /// The word as it was typed.
+    public let word: String
+    /// The form as the object has it.
+    public let form: String
+    /// The kind of the form: `prefix`, `inflection`, `joined`, `split`, `part`, `spelling`,
+    /// `synonym`, `mistake` or `reading`.
+    public let kind: String
+
+    /// Creates a word.
+    public init(word: String, form: String, kind: String) {
+      self.word = word
+      self.form = form
+      self.kind = kind
+    }
+  }
 
   init(_ hit: SearchCall.Hit) throws(ClientError) {
     guard let id = WrappedID(hit.id) else {
@@ -20,6 +61,9 @@ public struct SearchHit: Sendable, Equatable {
     }
     self.id = id
     (score, title) = (hit.score, hit.title)
+    hitClass = hit.hitClass.flatMap(HitClass.init) ?? .exact
+    matched = (hit.matched ?? []).map { MatchedWord(word: $0.word, form: $0.form, kind: $0.kind) }
+    missing = hit.missing ?? []
     var highlights: [String: [Range<Int>]] = [:]
     for member in hit.highlights ?? [] {
       highlights[member.name] = (member.value.array ?? []).compactMap { range in
@@ -39,9 +83,13 @@ public struct SearchResult: Sendable, Equatable {
   public let token: String
   /// The number of all matching objects, including those beyond the limit.
   public let total: Int
-  /// Whether `total` is a lower bound, which is possible only if the search is fuzzy.
+  /// Whether `total` is a lower bound, because the search is fuzzy or did not read all classes.
   public let totalIsAtLeast: Bool
-  /// The hits, by descending score, then by ID.
+  /// The numbers of matching objects of the classes that a forgiving search has read.
+  public let totals: [SearchHit.HitClass: Int]
+  /// The entities of the request whose objects are not indexed.
+  public let notIndexed: [String]
+  /// The hits by class, then by descending score, then by ID.
   public let hits: [SearchHit]
   /// The words of the query that occur in no object.
   public let missing: [String]
@@ -54,6 +102,14 @@ public struct SearchResult: Sendable, Equatable {
     }
     (self.token, self.total) = (token, Int(total))
     totalIsAtLeast = result.totalIsAtLeast
+    let totals: [(SearchHit.HitClass, Int64?)] = [
+      (.exact, result.totals?.exact), (.forms, result.totals?.forms),
+      (.mistakes, result.totals?.mistakes), (.partial, result.totals?.partial),
+    ]
+    self.totals = Dictionary(
+      uniqueKeysWithValues: totals.compactMap { name, count in count.map { (name, Int($0)) } }
+    )
+    notIndexed = result.notIndexed ?? []
     var hits: [SearchHit] = []
     for hit in result.hits { hits.append(try SearchHit(hit)) }
     self.hits = hits

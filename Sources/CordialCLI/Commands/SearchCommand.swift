@@ -25,14 +25,20 @@ struct Search: AsyncParsableCommand {
   @Option(help: "The maximum number of hits.")
   var limit = 20
 
-  @Flag(help: "Treat the last word as unfinished.")
-  var prefix = false
+  @Option(help: "The words that an object must have: forgiving, all as typed, or any as typed.")
+  var match = SearchCall.Match.forgiving
 
-  @Flag(help: "Find words with typing mistakes too, after the others.")
-  var fuzzy = false
+  @Flag(inversion: .prefixedNo, help: "Treat the last word as unfinished.")
+  var prefix: Bool?
 
-  @Flag(help: "Find Chinese by pinyin, kana by romaji and Korean by initials too, last.")
-  var readings = false
+  @Flag(inversion: .prefixedNo, help: "Find words with typing mistakes too, after the others.")
+  var fuzzy: Bool?
+
+  @Flag(
+    inversion: .prefixedNo,
+    help: "Find Chinese by pinyin, kana by romaji and Korean by initials too, last."
+  )
+  var readings: Bool?
 
   @Option(help: "Search as of a past commit.")
   var asOf: String?
@@ -60,17 +66,19 @@ struct Search: AsyncParsableCommand {
       throw ValidationError("--explain goes with neither --suggest nor --why")
     }
     guard suggest,
-      predicate != nil || prefix || fuzzy || readings || why != nil || asOf != nil
+      predicate != nil || prefix != nil || fuzzy != nil || readings != nil
+        || match != .forgiving || why != nil || asOf != nil
     else { return }
     throw ValidationError(
-      "--suggest completes the last word; it takes none of --where, --prefix, --fuzzy, "
-        + "--readings, --as-of and --why"
+      "--suggest completes the last word; it takes none of --where, --match, --prefix, "
+        + "--fuzzy, --readings, --as-of and --why"
     )
   }
 
   private var call: SearchCall {
     var call = SearchCall(query: query.joined(separator: " "))
     call.limit = limit
+    call.match = match
     call.isPrefix = prefix
     call.isFuzzy = fuzzy
     call.hasReadings = readings
@@ -153,6 +161,15 @@ struct Search: AsyncParsableCommand {
   private func summary(_ answer: JSONValue) -> String {
     let atLeast = answer[.totalIsAtLeast]?.bool == true ? "At least " : ""
     var lines = ["\(atLeast)\(answer[.total]?.integer ?? 0) found"]
+    let entities = (answer[.notIndexed]?.array ?? []).compactMap(\.string)
+    if !entities.isEmpty {
+      lines.append(
+        "Not indexed, because the model has no spotlight for it: "
+          + entities.joined(separator: ", ")
+      )
+    }
+    let forgiven = answer[.hits]?.array?.contains { $0[.class] != nil } == true
+    if forgiven { lines.append("Only the words as typed: --match all") }
     let missing = (answer[.missing]?.array ?? []).compactMap(\.string)
     if !missing.isEmpty { lines.append("In no object: \(missing.joined(separator: ", "))") }
     for word in answer[.instead]?.members ?? [] {
@@ -165,3 +182,5 @@ struct Search: AsyncParsableCommand {
     return lines.joined(separator: "\n") + "\n"
   }
 }
+
+extension SearchCall.Match: ExpressibleByArgument {}

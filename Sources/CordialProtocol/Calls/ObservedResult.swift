@@ -26,6 +26,10 @@ package struct ObservedResult: WireObject {
   package let storeToken: String?
   /// Whether there may be more matches of a search than `total`.
   package let totalIsAtLeast: Bool
+  /// For a forgiving search, the numbers of matches by class; nil for other requests.
+  package let totals: SearchCall.Totals?
+  /// For a search, the entities whose objects the index does not have; nil for none.
+  package let notIndexed: [String]?
   package let hits: [SearchCall.Hit]?
   /// For a search without hits, the number of hits without each word of the query; nil for none.
   package let omit: [JSONMember]?
@@ -45,6 +49,8 @@ package struct ObservedResult: WireObject {
     token = json.string(.token)
     storeToken = json.string(.storeToken)
     totalIsAtLeast = json.bool(.totalIsAtLeast)
+    totals = try json.optional(.totals)
+    notIndexed = try json.optionalTexts(.notIndexed)
     hits = try json.optionalList(.hits)
     omit = json.members(.omit)
     instead = json.members(.instead)
@@ -55,7 +61,8 @@ package struct ObservedResult: WireObject {
       .objects: objects, .ids: ids, .missing: missing, .count: count, .rows: rows,
       .sections: sections, .included: MemberList(included), .total: total,
       .transactions: transactions, .token: token, .storeToken: storeToken,
-      .totalIsAtLeast: totalIsAtLeast.ifTrue, .hits: hits, .omit: MemberList(omit),
+      .totalIsAtLeast: totalIsAtLeast.ifTrue, .totals: totals,
+      .notIndexed: notIndexed, .hits: hits, .omit: MemberList(omit),
       .instead: MemberList(instead),
     ])
   }
@@ -81,6 +88,8 @@ package struct ObservedDifference: WireObject {
   package let total: Int64?
   /// Whether there may be more matches of a search than `total`; nil if this is unchanged.
   package let totalIsAtLeast: Bool?
+  /// For a forgiving search, the numbers of matches by class; nil if they are the same.
+  package let totals: SearchCall.Totals?
   /// The new sections; nil if they are unchanged.
   package let sections: [FetchCall.Section]?
   /// The included objects that differ, by ID.
@@ -105,6 +114,7 @@ package struct ObservedDifference: WireObject {
     rows = json[.rows]?.array
     total = json.integer(.total)
     totalIsAtLeast = json[.totalIsAtLeast]?.bool
+    totals = try json.optional(.totals)
     sections = try json.optionalList(.sections)
     included = json.members(.included)
     excluded = try json.optionalTexts(.excluded)
@@ -117,7 +127,8 @@ package struct ObservedDifference: WireObject {
   package var json: JSONValue {
     .present([
       .objects: objects, .remove: removed, .insert: inserted, .update: updated, .count: count,
-      .rows: rows, .total: total, .totalIsAtLeast: totalIsAtLeast, .sections: sections,
+      .rows: rows, .total: total, .totalIsAtLeast: totalIsAtLeast, .totals: totals,
+      .sections: sections,
       .included: MemberList(included), .excluded: excluded, .transactions: transactions,
       .index: index, .signal: isSignal.ifTrue, .explanation: explanation,
     ])

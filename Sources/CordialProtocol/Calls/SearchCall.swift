@@ -11,9 +11,18 @@ package struct SearchCall: Call {
   /// The maximum number of hits; nil for the default of 20.
   package var limit: Int?
   package var offset = 0
-  package var isPrefix = false
-  package var isFuzzy = false
-  package var hasReadings = false
+  /// The words of the query that an object must have.
+  package enum Match: String, Sendable, CaseIterable {
+    case forgiving, all, any
+  }
+
+  package var match = Match.forgiving
+  /// Whether the last word may be unfinished; nil for true in a forgiving search, else for false.
+  package var isPrefix: Bool?
+  /// Whether words may have typing mistakes; nil for true in a forgiving search, else for false.
+  package var isFuzzy: Bool?
+  /// Whether words also match as readings; nil for true in a forgiving search, else for false.
+  package var hasReadings: Bool?
   package var highlights = false
   package var withObjects = false
   /// The commit that the index must have reached; nil to wait only briefly.
@@ -41,9 +50,10 @@ package struct SearchCall: Call {
     entities = json.strings(.entities)
     limit = json.int(.limit)
     offset = json.int(.offset) ?? 0
-    isPrefix = json.bool(.prefix)
-    isFuzzy = json.bool(.fuzzy)
-    hasReadings = json.bool(.readings)
+    match = json.string(.match).flatMap(Match.init) ?? .forgiving
+    isPrefix = json[.prefix]?.bool
+    isFuzzy = json[.fuzzy]?.bool
+    hasReadings = json[.readings]?.bool
     highlights = json.bool(.highlight)
     withObjects = json.bool(.objects)
     at = json.string(.at)
@@ -67,14 +77,23 @@ package struct SearchCall: Call {
     }
   }
 
+  /// Returns whether the search has an option that is true by default in a forgiving search only.
+  ///
+  /// - Parameter option: `isPrefix`, `isFuzzy` or `hasReadings`.
+  /// - Returns: The value that the client gave, or the default.
+  package func has(_ option: KeyPath<SearchCall, Bool?>) -> Bool {
+    self[keyPath: option] ?? (match == .forgiving)
+  }
+
   /// The maximum number of hits.
   package var hitsMax: Int { limit ?? 20 }
 
   package var json: JSONValue {
     .present([
       .query: query, .entities: entities, .limit: limit,
-      .offset: offset == 0 ? nil : offset, .prefix: isPrefix.ifTrue, .fuzzy: isFuzzy.ifTrue,
-      .readings: hasReadings.ifTrue, .highlight: highlights.ifTrue, .objects: withObjects.ifTrue,
+      .offset: offset == 0 ? nil : offset,
+      .match: match == .forgiving ? nil : match.rawValue, .prefix: isPrefix, .fuzzy: isFuzzy,
+      .readings: hasReadings, .highlight: highlights.ifTrue, .objects: withObjects.ifTrue,
       .predicate: predicate, .arguments: arguments, .select: select.map(FetchCall.json),
       .snippet: snippets.ifTrue,
       .facets: facets.map { JSONValue.present([.properties: $0.isEmpty ? nil : $0]) }, .at: at,
@@ -92,6 +111,11 @@ package struct SearchCall: Call {
     package let total: Int64?
     /// Whether there may be more matches than `total`.
     package let totalIsAtLeast: Bool
+    /// The numbers of matches by class, for the classes that were read; nil for a search that
+    /// forgives nothing.
+    package let totals: Totals?
+    /// The entities of the search whose objects the index does not have; nil for none.
+    package let notIndexed: [String]?
     /// The hits, best first; hits with equal scores are ordered by ID.
     package let hits: [Hit]
     /// The numbers of hits by entity and by value; nil if not requested.
@@ -113,6 +137,8 @@ package struct SearchCall: Call {
       storeToken = json.string(.storeToken)
       total = json.integer(.total)
       totalIsAtLeast = json.bool(.totalIsAtLeast)
+      totals = try json.optional(.totals)
+      notIndexed = try json.optionalTexts(.notIndexed)
       hits = try json.optionalList(.hits) ?? []
       facets = json[.facets]
       omit = json.members(.omit)
@@ -125,7 +151,8 @@ package struct SearchCall: Call {
     package var json: JSONValue {
       .present([
         .token: token, .storeToken: storeToken, .total: total,
-        .totalIsAtLeast: totalIsAtLeast.ifTrue, .hits: hits, .facets: facets,
+        .totalIsAtLeast: totalIsAtLeast.ifTrue, .totals: totals, .notIndexed: notIndexed,
+        .hits: hits, .facets: facets,
         .omit: MemberList(omit),
         .missing: missing, .instead: MemberList(instead), .postings: postings,
         .tookMicroseconds: tookMicroseconds,
@@ -148,6 +175,13 @@ package struct SearchCall: Call {
     package let object: JSONValue?
     /// The object's terms with their shares of the score; nil if not requested.
     package let explanation: [TermShare]?
+    /// The class of a hit that lacks a word as it was typed: 2 for other forms, 3 for typing
+    /// mistakes, 4 for missing words; nil for a hit that has all words.
+    package let hitClass: Int?
+    /// The words that the object has in another form; nil for none.
+    package let matched: [MatchedWord]?
+    /// The words that the object lacks; nil for none.
+    package let missing: [String]?
 
     package init(_ json: JSONValue) throws(RPCError) {
       id = try json.text(.id)
@@ -157,13 +191,70 @@ package struct SearchCall: Call {
       snippet = try json.optional(.snippet)
       object = json[.object]
       explanation = try json.optionalList(.explanation)
+      hitClass = json.int(.class)
+      matched = try json.optionalList(.matched)
+      missing = try json.optionalTexts(.missing)
     }
 
     package var json: JSONValue {
       .present([
         .id: id, .score: score, .title: Nullable(title), .highlights: MemberList(highlights),
-        .snippet: snippet, .object: object, .explanation: explanation,
+        .snippet: snippet, .object: object, .explanation: explanation, .class: hitClass,
+        .matched: matched, .missing: missing,
       ])
+    }
+  }
+
+  /// A word of a query that an object has in another form.
+  package struct MatchedWord: WireObject {
+    /// The word as it was typed.
+    package let word: String
+    /// The form as the object has it.
+    package let form: String
+    /// The kind of the form: `prefix`, `inflection`, `joined`, `split`, `part`, `spelling`,
+    /// `synonym`, `mistake` or `reading`.
+    package let kind: String
+
+    /// Creates a word.
+    package init(word: String, form: String, kind: String) {
+      self.word = word
+      self.form = form
+      self.kind = kind
+    }
+
+    package init(_ json: JSONValue) throws(RPCError) {
+      word = try json.text(.word)
+      form = try json.text(.as)
+      kind = try json.text(.how)
+    }
+
+    package var json: JSONValue { .present([.word: word, .as: form, .how: kind]) }
+  }
+
+  /// The numbers of matches by class; nil for a class that was not read.
+  package struct Totals: WireObject {
+    package let exact: Int64?
+    package let forms: Int64?
+    package let mistakes: Int64?
+    package let partial: Int64?
+
+    /// Creates the numbers.
+    package init(exact: Int64?, forms: Int64?, mistakes: Int64?, partial: Int64?) {
+      self.exact = exact
+      self.forms = forms
+      self.mistakes = mistakes
+      self.partial = partial
+    }
+
+    package init(_ json: JSONValue) throws(RPCError) {
+      exact = json.integer(.exact)
+      forms = json.integer(.forms)
+      mistakes = json.integer(.mistakes)
+      partial = json.integer(.partial)
+    }
+
+    package var json: JSONValue {
+      .present([.exact: exact, .forms: forms, .mistakes: mistakes, .partial: partial])
     }
   }
 

@@ -7,7 +7,7 @@ package struct SearchExplainCall: Call {
 
   /// The params that determine the objects that a search finds.
   package static let deciding: [MemberName] = [
-    .query, .entities, .predicate, .arguments, .prefix, .fuzzy, .readings, .asOf,
+    .query, .entities, .predicate, .arguments, .match, .prefix, .fuzzy, .readings, .asOf,
   ]
 
   /// The search; only its params in `deciding` have an effect.
@@ -42,6 +42,12 @@ package struct SearchExplainCall: Call {
     package let isFound: Bool
     /// The rank among all hits, from 1; nil for an object that is not found.
     package var rank: Int64?
+    /// The class of an object that lacks a word as it was typed, as in a hit; nil for others.
+    package var hitClass: Int?
+    /// The words that the object has in another form; nil for none.
+    package var matched: [SearchCall.MatchedWord]?
+    /// The words that the object lacks, although the search finds it; nil for none.
+    package var missing: [String]?
     /// The score; nil for an object that is not found.
     package var score: Double?
     /// The object's terms with their shares of the score; nil for an object that is not found.
@@ -70,6 +76,9 @@ package struct SearchExplainCall: Call {
       token = try json.text(.token)
       isFound = try json.flag(.found)
       rank = json.integer(.rank)
+      hitClass = json.int(.class)
+      matched = try json.optionalList(.matched)
+      missing = try json.optionalTexts(.missing)
       score = json.number(.score)
       explanation = try json.optionalList(.explanation)
       reason = json.string(.reason)
@@ -82,7 +91,8 @@ package struct SearchExplainCall: Call {
 
     package var json: JSONValue {
       .present([
-        .token: token, .found: isFound, .rank: rank, .score: score, .explanation: explanation,
+        .token: token, .found: isFound, .rank: rank, .class: hitClass, .matched: matched,
+        .missing: missing, .score: score, .explanation: explanation,
         .reason: reason, .rule: rule, .word: word, .nearest: nearest, .filter: filter,
         .postings: postings,
       ])

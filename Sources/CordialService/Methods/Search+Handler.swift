@@ -75,16 +75,25 @@ extension Service {
     try check(call.query)
     return SearchRequest(
       query: call.query,
+      match: Self.match(call.match),
       entities: try call.entities.map { try EntityNames.numbers($0, in: store.model) },
-      isPrefix: call.isPrefix,
-      isFuzzy: call.isFuzzy,
-      hasReadings: call.hasReadings,
+      isPrefix: call.has(\.isPrefix),
+      isFuzzy: call.has(\.isFuzzy),
+      hasReadings: call.has(\.hasReadings),
       offset: call.offset,
       limit: call.hitsMax,
       wordsMax: limits.queryWordsMax,
       wantsAll: wantsAll || call.facets != nil,
       explains: call.explains
     )
+  }
+
+  private static func match(_ match: SearchCall.Match) -> SearchRequest.Match {
+    switch match {
+    case .forgiving: .forgiving
+    case .all: .all
+    case .any: .any
+    }
   }
 
   func search(_ call: SearchCall, _ request: Request) throws {

@@ -9,7 +9,7 @@ import Spotlight
 
 /// The encoder of a result of `search`.
 struct SearchAnswer {
-  private let call: SearchCall
+  let call: SearchCall
   let snapshot: StoreSnapshot
   let token: StoreToken
   /// The texts of the store's objects.
@@ -97,8 +97,9 @@ struct SearchAnswer {
   /// The maximum number of objects whose texts a search of a past commit reads from the store.
   private static let unknownMax = 50_000
 
-  /// Returns the objects whose texts the index lacks. The object number 0 means all objects of the
-  /// entity.
+  /// Returns the objects whose texts the index lacks.
+  ///
+  /// The object number 0 means all objects of the entity.
   private func objects(_ objects: [Int64], of entity: Int) throws -> [Int64] {
     var objects = objects
     if objects.contains(0) {
@@ -141,7 +142,7 @@ struct SearchAnswer {
     var length = 0
     let hits = try result.hits.map { hit in
       var writer = JSONWriter()
-      try write(hit, result.highlighter, &writer)
+      try write(hit, result.highlighter(of: hit), &writer)
       length += writer.count
       try StoreSnapshot.check(writer, bytesMax - length + writer.count)
       return ObservedSearch.Hit(
@@ -155,6 +156,7 @@ struct SearchAnswer {
       storeToken: snapshot.token,
       total: result.total,
       isAtLeast: result.isAtLeast,
+      classes: classes(result),
       hits: hits,
       reasons: Self.reasons(result)
     )
@@ -273,13 +275,17 @@ struct SearchAnswer {
       writer.key(.totalIsAtLeast, after: ",")
       writer.raw("true")
     }
+    for (name, value) in classes(result) {
+      writer.key(name, after: ",")
+      writer.value(value)
+    }
     writer.key(.hits, after: ",")
     writer.raw("[")
     for (index, hit) in result.hits.enumerated() {
       if index > 0 { writer.raw(",") }
       writer.splitIfLong()
       try StoreSnapshot.check(writer, bytesMax)
-      try write(hit, result.highlighter, &writer)
+      try write(hit, result.highlighter(of: hit), &writer)
     }
     writer.raw("]")
     if let properties = call.facets {
@@ -297,25 +303,6 @@ struct SearchAnswer {
     writer.key(.tookMicroseconds, after: ",")
     writer.integer(microseconds())
     writer.raw("}")
-  }
-
-  /// Returns the members of a response that explain why some words have no hits.
-  private static func reasons(_ result: SearchResult) -> [(name: MemberName, value: JSONValue)] {
-    var reasons: [(name: MemberName, value: JSONValue)] = []
-    if !result.omit.isEmpty {
-      let totals = result.omit.map { JSONMember($0.word, .integer($0.total)) }
-      reasons.append((.omit, .object(totals)))
-    }
-    if !result.missing.isEmpty {
-      reasons.append((.missing, .array(result.missing.map { .string($0) })))
-    }
-    if !result.instead.isEmpty {
-      let nearest = result.instead.map { word, nearest in
-        JSONMember(word, .array(nearest.map { .string($0) }))
-      }
-      reasons.append((.instead, .object(nearest)))
-    }
-    return reasons
   }
 
   private func write(
@@ -340,6 +327,11 @@ struct SearchAnswer {
     writer.value(
       entity.spotlight?.displayName.flatMap { values[$0] ?? nil }.map { .string($0) } ?? nil
     )
+    let named = zip(names, texts).compactMap { name, text in text.map { (name, $0) } }
+    for (name, value) in forgiven(hit, named, highlighter) {
+      writer.key(name, after: ",")
+      writer.value(value)
+    }
     if call.highlights {
       writer.key(.highlights, after: ",")
       writer.value(highlights(values, highlighter))

@@ -73,11 +73,19 @@ extension SearchAnswer {
     )
     var result: SearchExplainCall.Result
     switch verdict {
-    case .found(let rank, let score, let terms):
+    case .found(let rank, let hit, let highlighter):
       result = SearchExplainCall.Result(token: token.description, isFound: true)
       result.rank = Int64(rank)
-      result.score = Self.rounded(score)
-      result.explanation = Self.explanation(terms)
+      result.score = Self.rounded(hit.score)
+      result.explanation = Self.explanation(hit.explanation)
+      if hit.hitClass != .exact {
+        let names = snapshot.model.entity(key.entity).spotlight?.fields ?? []
+        let named = zip(names, texts).compactMap { name, text in text.map { (name, $0) } }
+        let (matched, missing) = highlighter.forgiven(hit, in: named)
+        result.hitClass = hit.hitClass.rawValue
+        result.matched = matched.isEmpty ? nil : Self.wire(matched)
+        result.missing = missing.isEmpty ? nil : missing
+      }
     case .notIndexed: return missed("notIndexed", rule: "empty")
     case .missingWord(let word, let nearest):
       result = missed("missingWord")

@@ -22,6 +22,8 @@ final class ObservedSearch: Sendable {
   let total: Int64
   /// Whether there may be more hits than `total`.
   let isAtLeast: Bool
+  /// The response members that say how many objects of each class and which entities were searched.
+  let classes: [(name: MemberName, value: JSONValue)]
   let hits: [Hit]
   /// The response members that explain why words of the query find nothing.
   let reasons: [(name: MemberName, value: JSONValue)]
@@ -31,6 +33,7 @@ final class ObservedSearch: Sendable {
     storeToken: StoreToken,
     total: Int64,
     isAtLeast: Bool,
+    classes: [(name: MemberName, value: JSONValue)],
     hits: [Hit],
     reasons: [(name: MemberName, value: JSONValue)]
   ) {
@@ -38,6 +41,7 @@ final class ObservedSearch: Sendable {
     self.storeToken = storeToken
     self.total = total
     self.isAtLeast = isAtLeast
+    self.classes = classes
     self.hits = hits
     self.reasons = reasons
   }
@@ -50,6 +54,7 @@ final class ObservedSearch: Sendable {
     try out.member(.storeToken) { $0.string(storeToken.description) }
     try out.member(.total) { $0.integer(total) }
     if isAtLeast { try out.member(.totalIsAtLeast) { $0.bool(true) } }
+    for (name, value) in classes { try out.member(name) { $0.value(value) } }
     out.beginList(mode == .ids ? .ids : .hits)
     for hit in hits {
       try out.element { writer in
@@ -66,6 +71,7 @@ final class ObservedSearch: Sendable {
   /// Returns whether this result differs for the client from an earlier result.
   func differs(from other: ObservedSearch, _ mode: ObserveCall.Mode) throws -> Bool {
     try total != other.total || isAtLeast != other.isAtLeast
+      || !classes.elementsEqual(other.classes, by: { $0 == $1 })
       || !hits.map(\.key).elementsEqual(other.hits.map(\.key))
       || mode != .ids
         && zip(hits, other.hits).contains { try !$0.difference(from: $1).isEmpty }
@@ -112,6 +118,10 @@ extension UpdateBuilder {
       if new.total != old.total { try out.member(.total) { $0.integer(new.total) } }
       if new.isAtLeast != old.isAtLeast {
         try out.member(.totalIsAtLeast) { $0.bool(new.isAtLeast) }
+      }
+      for (name, value) in new.classes
+      where !old.classes.contains(where: { $0 == (name, value) }) {
+        try out.member(name) { $0.value(value) }
       }
       try out.member(.index) { $0.string(new.token.description) }
     }
@@ -202,7 +212,9 @@ extension UpdateBuilder {
     writer.string(hit.id)
   }
 
-  /// Returns the difference of two lists of hits. The method assigns a number to each object.
+  /// Returns the difference of two lists of hits.
+  ///
+  /// The method assigns a number to each object.
   ///
   /// The hits may have several entities, so that the store's object numbers do not identify the
   /// objects.

@@ -9,12 +9,27 @@ extension SearchCall: DescribedCall {
     .optional(.entities, .array(.string), "return only objects of these entities"),
     .optional(.limit, .integer(0...1000), "the maximum number of hits; 20 when absent"),
     .optional(.offset, .integer(0...100_000), "the number of hits to skip"),
-    .optional(.prefix, .boolean, "whether the last word is a prefix, for search as you type"),
-    .optional(.fuzzy, .boolean, "find words with typing mistakes too, after the others"),
+    .optional(
+      .match,
+      .choice(SearchCall.Match.allCases.map(\.rawValue)),
+      "the words that an object must have: all, also in other forms, else most of them "
+        + "(forgiving, the default); all as typed (all); one as typed (any)"
+    ),
+    .optional(
+      .prefix,
+      .boolean,
+      "whether the last word is a prefix; with forgiving true when absent, and then of all words"
+    ),
+    .optional(
+      .fuzzy,
+      .boolean,
+      "find words with typing mistakes too, after the others; with forgiving true when absent"
+    ),
     .optional(
       .readings,
       .boolean,
-      "find Chinese by pinyin, kana by romaji and Korean by initials too, after the others"
+      "find Chinese by pinyin, kana by romaji and Korean by initials too, after the others; "
+        + "with forgiving true when absent"
     ),
     .optional(.highlight, .boolean, "return the ranges of the words"),
     .optional(.objects, .boolean, "return the complete objects too"),
@@ -38,6 +53,30 @@ extension SearchCall: DescribedCall {
       .required(.frequency, .count, "the number of objects with the term"),
       .required(.bound, .number, "the greatest score that the term can add"),
       .required(.share, .number, "the score that the term adds"),
+    ])
+  )
+
+  /// The numbers of matches by class.
+  static let totals = Schema.object([
+    .optional(.exact, .count, "with all words as typed"),
+    .optional(.forms, .count, "with other forms of words"),
+    .optional(.mistakes, .count, "with typing mistakes"),
+    .optional(.partial, .count, "with most words"),
+  ])
+
+  /// The words of a query that an object has in another form.
+  static let matched = Schema.array(
+    .object([
+      .required(.word, .string, "the word as it was typed"),
+      .required(.as, .string, "the form as the object has it"),
+      .required(
+        .how,
+        .choice([
+          "prefix", "inflection", "joined", "split", "part", "spelling", "synonym", "mistake",
+          "reading",
+        ]),
+        "the kind of the form"
+      ),
     ])
   )
 
@@ -70,6 +109,9 @@ extension SearchCall: DescribedCall {
       ),
       .optional(.object, .storedObject, "with objects or select: the object"),
       .optional(.explanation, explanation, "with explain: the terms of the object"),
+      .optional(.class, .integer(2...4), "2: other forms, 3: mistakes, 4: missing words"),
+      .optional(.matched, matched, "the words that the object has in another form"),
+      .optional(.missing, .array(.string), "the words that the object lacks"),
     ])
   )
 
@@ -93,7 +135,13 @@ extension SearchCall: DescribedCall {
       .required(.token, .token, "the position of the index"),
       .required(.storeToken, .token, "the position of titles and objects"),
       .required(.total, .count, "the number of matching objects"),
-      .optional(.totalIsAtLeast, .boolean, "with fuzzy: whether there may be more"),
+      .optional(.totalIsAtLeast, .boolean, "whether there may be more"),
+      .optional(
+        .totals,
+        totals,
+        "with forgiving: the numbers of the classes that were read"
+      ),
+      .optional(.notIndexed, .array(.string), "the entities of the search that are not indexed"),
       .required(
         .hits,
         .array(hit),

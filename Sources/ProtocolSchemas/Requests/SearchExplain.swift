@@ -14,6 +14,9 @@ extension SearchExplainCall: DescribedCall {
       .required(.token, .token, "the position of the index"),
       .required(.found, .boolean, "whether the search finds the object"),
       .optional(.rank, .count, "the place among all hits, from 1"),
+      .optional(.class, .integer(2...4), "2: other forms, 3: mistakes, 4: missing words"),
+      .optional(.matched, SearchCall.matched, "the words that the object has in another form"),
+      .optional(.missing, .array(.string), "the words that the object lacks"),
       .optional(.score, .number, "the score"),
       .optional(.explanation, SearchCall.explanation, "the terms of the object"),
       .optional(

@@ -20,11 +20,14 @@ enum Readings {
   /// - Parameters:
   ///   - term: A term of a query.
   ///   - room: The count of alternatives that the query may still have, which the method reduces.
+  ///   - isKnown: Returns whether a document may have a character; nil to keep all characters, and
+  ///     to accept letters for kana that are no syllables.
   /// - Returns: The phrases; `SPOTLIGHT_TOKEN_OR` joins the alternatives at one offset.
   static func phrases(
     of term: SearchQuery.Term,
-    room: inout Int
-  ) -> [SearchQuery.Term.MeantPhrase] {
+    room: inout Int,
+    isKnown: ((String) -> Bool)? = nil
+  ) -> [SearchQuery.Term.Form] {
     guard !term.isQuoted else { return [] }
     var found: [[[String]]] = []
     let wholes = Tokens.wholes(term.text)
@@ -32,19 +35,25 @@ enum Readings {
       word.utf8.allSatisfy({ (0x61...0x7A).contains($0) })
     {
       found += Pinyin.shared.characters(word, isPrefix: term.isPrefix, max: divisionsMax)
-      if let kana = romaji.kana(word) { found.append(kana.map { [$0] }) }
+      if isKnown == nil || Romaji.maySyllables(word), let kana = romaji.kana(word),
+        isKnown == nil || Romaji.isSyllables(word, kana)
+      {
+        found.append(kana.map { [$0] })
+      }
     } else if let tokens = term.phrases.first, tokens.count <= lettersMax {
       let places = tokens.compactMap { syllables(initial: $0) }
       if places.count == tokens.count { found.append(places) }
     }
     return found.compactMap { places in
+      let places = isKnown.map { isKnown in places.map { $0.filter(isKnown) } } ?? places
       let count = places.reduce(0) { $0 + $1.count }
       guard !places.isEmpty, places.allSatisfy({ !$0.isEmpty }), count <= room else { return nil }
       room -= count
-      return SearchQuery.Term.MeantPhrase(
+      return SearchQuery.Term.Form(
         tokens: places.map { $0.joined(separator: alternative) },
         mistakes: 1,
-        reading: term.text
+        kind: .reading,
+        label: term.text
       )
     }
   }
@@ -133,6 +142,20 @@ private struct Pinyin: Sendable {
 /// A converter from Latin letters to kana.
 private final class Romaji: Sendable {
   private let transliterator = Mutex(Transliterator("Latin-Hiragana"))
+
+  /// Returns whether a word ends like romaji and has no letter that romaji lacks.
+  static func maySyllables(_ word: String) -> Bool {
+    guard let last = word.last, "aeioun".contains(last) else { return false }
+    return !word.contains { "lqvx".contains($0) }
+  }
+
+  /// Returns whether a word has a vowel for each of its kana but ん and っ, so that it was meant as
+  /// romaji.
+  static func isSyllables(_ word: String, _ kana: [String]) -> Bool {
+    let vowels = word.count { "aeiou".contains($0) }
+    let withVowel = kana.count { !["ン", "ッ", "ャ", "ュ", "ョ", "ー"].contains($0) }
+    return kana.count > 1 && vowels == withVowel
+  }
 
   /// Returns the tokens of a word in kana, or nil if the word is not romaji.
   func kana(_ word: String) -> [String]? {

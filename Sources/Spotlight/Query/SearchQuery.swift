@@ -10,102 +10,6 @@ import CSpotlight
 /// - `name:word` searches one indexed property.
 /// - `word*` matches the beginning of a word.
 package struct SearchQuery: Sendable, Equatable {
-  /// A word or phrase of a query.
-  struct Term: Sendable, Equatable {
-    let text: String
-    /// The phrases of tokens; a document that has any of them matches the term.
-    let phrases: [[String]]
-    /// The column to search, or nil for all.
-    let column: String?
-    let isQuoted: Bool
-    var isPrefix: Bool
-    /// The words of the index that differ from the term by typing mistakes, and also match.
-    var near: [NearWord] = []
-    /// The phrases that a person may have meant, which also match.
-    var meant: [MeantPhrase] = []
-
-    init(text: String, column: String?, isPrefix: Bool, isQuoted: Bool = false) {
-      self.text = text
-      self.column = column
-      self.isPrefix = isPrefix
-      self.isQuoted = isQuoted
-      phrases = Tokens.phrases(text)
-    }
-
-    /// Creates a term from words of the index.
-    init(phrase: [String], column: String?) {
-      text = phrase.joined(separator: " ")
-      self.column = column
-      isPrefix = false
-      isQuoted = true
-      phrases = [phrase]
-    }
-
-    /// A phrase that differs from the typed text.
-    struct MeantPhrase: Sendable, Equatable {
-      let tokens: [String]
-      /// The count of typing mistakes as which the ranking treats the phrase.
-      let mistakes: Int
-      /// The typed word of which the phrase is a reading; nil for other phrases.
-      var reading: String?
-    }
-
-    /// A phrase of a term in the expression.
-    struct Phrase {
-      let tokens: [String]
-      let isPrefix: Bool
-      /// The count of typing mistakes.
-      let mistakes: Int
-      /// The typed word of which the phrase is a reading; nil for other phrases.
-      var reading: String?
-
-      /// The text of the phrase in explanations.
-      var text: String { reading ?? tokens.joined(separator: " ") + (isPrefix ? "*" : "") }
-    }
-
-    /// All phrases that match the term.
-    ///
-    /// For a prefix, the whole word is an additional phrase, so that whole words rank higher.
-    var allPhrases: [Phrase] {
-      exactPhrases
-        + near.map { Phrase(tokens: [$0.text], isPrefix: isPrefix, mistakes: $0.mistakes) }
-        + meant.map {
-          Phrase(tokens: $0.tokens, isPrefix: false, mistakes: $0.mistakes, reading: $0.reading)
-        }
-    }
-
-    /// The phrases without typing mistakes.
-    ///
-    /// The phrases of `starts` match no further documents, but rank documents higher in which the
-    /// phrase begins a word.
-    var exactPhrases: [Phrase] {
-      let all = phrases + starts
-      let typed = all.map { Phrase(tokens: $0, isPrefix: isPrefix, mistakes: 0) }
-      guard isPrefix else { return typed }
-      return typed + all.map { Phrase(tokens: $0, isPrefix: false, mistakes: 0) }
-    }
-
-    /// The phrases of scripts without spaces that match only at the beginning of a word.
-    private var starts: [[String]] {
-      phrases.filter { $0.count <= Self.startLettersMax }.compactMap { phrase in
-        phrase.first.flatMap { Tokens.start(of: $0) }.map { [$0] + phrase.dropFirst() }
-      }
-    }
-
-    /// The maximum count of letters in a phrase that is searched at the beginning of a word.
-    private static let startLettersMax = 32
-
-    /// The word whose typing mistakes are searched; nil for a term of several words, a quoted term,
-    /// and a term with a digit.
-    var mistakable: String? {
-      let wholes = Tokens.wholes(text)
-      guard !isQuoted, wholes.count == 1, let word = wholes.first?.text,
-        !word.unicodeScalars.contains(where: { $0.properties.numericType != nil })
-      else { return nil }
-      return word
-    }
-  }
-
   /// The required terms: at least one term of each list of alternatives must match.
   private(set) var required: [[Term]] = []
   /// The excluded terms, none of which may match.
@@ -121,7 +25,7 @@ package struct SearchQuery: Sendable, Equatable {
   ///   - isPrefix: Whether the last word is unfinished.
   ///   - wordsMax: The maximum count of words to look up; further words are ignored.
   init(_ text: String, columns: Set<String>, isPrefix: Bool, wordsMax: Int) {
-    var reader = Reader(text: text, columns: columns)
+    var reader = QueryReader(text: text, columns: columns)
     var followsOr = false
     var count = 0
     var isLastUnfinished = false
@@ -145,19 +49,62 @@ package struct SearchQuery: Sendable, Equatable {
       }
     }
     isOpen = isLastUnfinished
-    guard isPrefix, isLastUnfinished, let last = required.indices.last else { return }
+    let words = required.filter { list in !list.allSatisfy(\.isPunctuation) }
+    if !words.isEmpty, words.count < required.count {
+      // A query that ends with such a sign does not end inside a word.
+      if required.last?.allSatisfy(\.isPunctuation) == true { isOpen = false }
+      required = words
+    }
+    guard isPrefix, isOpen, let last = required.indices.last else { return }
     required[last][required[last].count - 1].isPrefix = true
   }
 
   /// Whether the query has no positive term and so finds nothing.
   var isEmpty: Bool { required.isEmpty }
 
+  /// The lists of alternative terms that a matching document needs.
+  enum Requirement: Equatable {
+    case all
+    case any
+    case most(MostWords)
+  }
+
+  /// The words of a query of which a document needs the greater part by weight.
+  struct MostWords: Equatable {
+    /// The weight of each list of `required`; 0 for a list that every document needs.
+    let weights: [Double]
+    /// The least sum of the weights of the lists that a document has.
+    let least: Double
+    /// The offsets of the lists without which the other lists do not reach `least`.
+    let essential: [Int]
+    /// The offsets of the lists that every document needs.
+    let literal: [Int]
+  }
+
+  /// The count of documents of each list, by which a forgiving search weighs it; nil for a search
+  /// that counts the documents of each phrase.
+  var counts: [Int64]?
+  /// Which of the lists in `required` a document needs.
+  var requirement = Requirement.all
+
   /// The query in FTS5's syntax, or nil if it has no positive term and so finds nothing.
+  ///
+  /// The phrases of `phrases` come first, in this order.
   var match: String? {
     guard !required.isEmpty else { return nil }
-    let positive = required.map { alternatives in
+    let lists = required.map { alternatives in
       "(" + alternatives.map { Self.expression($0) }.joined(separator: " OR ") + ")"
-    }.joined(separator: " AND ")
+    }
+    let positive: String
+    switch requirement {
+    case .all: positive = lists.joined(separator: " AND ")
+    case .any: positive = lists.joined(separator: " OR ")
+    case .most(let words):
+      // FTS5 skips the documents of frequent words between two documents of essential words.
+      let essential = words.essential.map { lists[$0] }.joined(separator: " OR ")
+      let needed = words.literal.map { " AND " + lists[$0] }.joined()
+      positive = "(" + lists.joined(separator: " OR ") + ") AND (\(essential))" + needed
+    }
     guard !excluded.isEmpty else { return positive }
     let negative = excluded.map { Self.expression($0) }.joined(separator: " OR ")
     return "(\(positive)) NOT (\(negative))"
@@ -168,11 +115,16 @@ package struct SearchQuery: Sendable, Equatable {
     required = [[Term(phrase: [word], column: nil)]]
   }
 
+  /// Creates the query of one term.
+  init(_ term: Term) {
+    required = [[term]]
+  }
+
   /// Whether the query has a single list of alternatives without typing mistakes, and excludes
   /// nothing.
   var isWord: Bool {
     excluded.isEmpty && required.count == 1
-      && required[0].allSatisfy { $0.near.isEmpty && $0.meant.isEmpty }
+      && required[0].allSatisfy { $0.forms.isEmpty && $0.symbols.isEmpty }
   }
 
   /// The phrases of the required terms, in the order of `match`.
@@ -206,6 +158,70 @@ package struct SearchQuery: Sendable, Equatable {
     }
   }
 
+  /// Returns the query of one list of alternative terms.
+  ///
+  /// - Parameters:
+  ///   - index: The offset of the list in `required`.
+  ///   - hasForms: Whether the terms keep their forms.
+  /// - Returns: The query.
+  func only(_ index: Int, hasForms: Bool) -> SearchQuery {
+    var query = self
+    (query.required, query.excluded, query.requirement) = ([required[index]], [], .all)
+    query.counts = nil
+    guard !hasForms else { return query }
+    for term in query.required[0].indices { query.required[0][term].forms = [] }
+    return query
+  }
+
+  /// The offsets of the lists that consist of one word or several words without an operator.
+  var plain: [Int] {
+    required.indices.filter { required[$0].count == 1 && !required[$0][0].isLiteral }
+  }
+
+  /// Replaces each plain term by several terms.
+  ///
+  /// - Parameters:
+  ///   - wordsMax: The maximum count of words afterwards; a term that would exceed it stays.
+  ///   - parts: Returns the texts of the terms; empty for a term that stays.
+  mutating func splitTerms(
+    wordsMax: Int,
+    _ parts: (Term) throws -> [String]
+  ) rethrows {
+    var all: [[Term]] = []
+    let plain = Set(plain)
+    for (index, list) in required.enumerated() {
+      let isWhole = !plain.contains(index) || !list[0].symbols.isEmpty
+      let texts = isWhole ? [] : try parts(list[0])
+      guard texts.count > 1,
+        all.count + texts.count + required.count - index - 1 <= wordsMax
+      else {
+        all.append(list)
+        continue
+      }
+      for (number, text) in texts.enumerated() {
+        let isPrefix = list[0].isPrefix && number == texts.count - 1
+        var term = Term(text: text, column: nil, isPrefix: isPrefix)
+        term.whole = list[0].text
+        all.append([term])
+      }
+    }
+    required = all
+  }
+
+  /// Removes the forms of one plain term.
+  ///
+  /// - Parameter index: The offset of the term's list in `required`.
+  mutating func removeForms(of index: Int) { required[index][0].forms = [] }
+
+  /// Adds forms to one plain term.
+  ///
+  /// - Parameters:
+  ///   - forms: The forms.
+  ///   - index: The offset of the term's list in `required`.
+  mutating func add(_ forms: [Term.Form], to index: Int) {
+    required[index][0].forms += forms
+  }
+
   /// Replaces each required term of several words by one term for each word, unless the term has
   /// alternatives.
   ///
@@ -215,7 +231,7 @@ package struct SearchQuery: Sendable, Equatable {
   mutating func divideTerms(wordsMax: Int, _ isDivided: (Term) throws -> Bool) rethrows {
     var divided: [[Term]] = []
     for (index, group) in required.enumerated() {
-      let parts = group.count == 1 ? group[0].parts : []
+      let parts = group.count == 1 && group[0].symbols.isEmpty ? group[0].parts : []
       let count = divided.count + parts.count + required.count - index - 1
       if parts.count > 1, count <= wordsMax, try isDivided(group[0]) {
         divided += parts.map { [$0] }
@@ -226,27 +242,26 @@ package struct SearchQuery: Sendable, Equatable {
     required = divided
   }
 
-  /// Adds to each required term the phrases that a person may have meant.
-  mutating func addMeant(_ meant: (Term) throws -> [Term.MeantPhrase]) rethrows {
+  /// Adds forms to each required term.
+  ///
+  /// - Parameter forms: Returns the forms of a term.
+  mutating func addForms(_ forms: (Term) throws -> [Term.Form]) rethrows {
     for group in required.indices {
       for index in required[group].indices {
-        required[group][index].meant += try meant(required[group][index])
+        required[group][index].forms += try forms(required[group][index])
       }
     }
   }
 
   /// Adds to each required term the phrases of which the term may be a reading.
-  mutating func addReadings() {
+  ///
+  /// - Parameter isKnown: Returns whether a document may have a character, for a search that leaves
+  ///   out terms with operators and all other characters; nil for any other search.
+  mutating func addReadings(_ isKnown: ((String) -> Bool)? = nil) {
     var room = Readings.alternativesMax
-    addMeant { Readings.phrases(of: $0, room: &room) }
-  }
-
-  /// Adds to each required term the words that differ from it by typing mistakes.
-  mutating func addMistakes(_ near: (Term) throws -> [NearWord]) rethrows {
-    for group in required.indices {
-      for index in required[group].indices {
-        required[group][index].near = try near(required[group][index])
-      }
+    addForms { term in
+      guard isKnown == nil || !term.isLiteral else { return [] }
+      return Readings.phrases(of: term, room: &room, isKnown: isKnown)
     }
   }
 
@@ -284,15 +299,21 @@ package struct SearchQuery: Sendable, Equatable {
   ///   - isExact: Whether words with typing mistakes are left out.
   /// - Returns: The expression.
   static func expression(_ term: Term, isExact: Bool = false) -> String {
-    let phrases = (isExact ? term.exactPhrases : term.allPhrases).map { expression($0) }
+    let phrases = (isExact ? term.exactPhrases : term.allPhrases).filter { !$0.isSymbol }
+      .map { expression($0) }
     let column = column(of: term)
-    return phrases.count == 1
+    let words =
+      phrases.count == 1
       ? column + phrases[0] : column + "(" + phrases.joined(separator: " OR ") + ")"
+    guard !term.symbols.isEmpty else { return words }
+    let symbols = term.symbolPhrases.map { " AND " + column + expression($0) }.joined()
+    return "(" + words + symbols + ")"
   }
 
   private static func expression(_ phrase: Term.Phrase) -> String {
     // A token needs no escaping: it has only letters, digits, signs and pictographs.
-    "\"" + phrase.tokens.map { alternatives($0) }.joined(separator: tokenEnd) + "\""
+    columns(phrase.columns) + "\""
+      + phrase.tokens.map { alternatives($0) }.joined(separator: tokenEnd) + "\""
       + (phrase.isPrefix ? " *" : "")
   }
 
@@ -309,82 +330,9 @@ package struct SearchQuery: Sendable, Equatable {
     term.column.map { IndexLayout.quotedColumn($0) + " : " } ?? ""
   }
 
+  private static func columns(_ names: [String]?) -> String {
+    names.map { "{" + $0.map(IndexLayout.quotedColumn).joined(separator: " ") + "} : " } ?? ""
+  }
+
   private static let tokenEnd = String(UnicodeScalar(UInt8(SPOTLIGHT_TOKEN_END)))
-}
-
-/// A reader that splits a query into words and phrases, by code points.
-private struct Reader {
-  enum Item {
-    case or
-    case term(SearchQuery.Term, isExcluded: Bool, isOpen: Bool)
-  }
-
-  private var rest: Substring.UnicodeScalarView
-  /// Whether white space or nothing precedes `rest`.
-  private var isApart = true
-  private let columns: Set<String>
-
-  init(text: String, columns: Set<String>) {
-    rest = text[...].unicodeScalars
-    self.columns = columns
-  }
-
-  mutating func next() -> Item? {
-    let start = rest.startIndex
-    rest = rest.drop { Self.isSpace($0) }
-    guard !rest.isEmpty else { return nil }
-    let isExcluded = (isApart || rest.startIndex > start) && excludes()
-    isApart = false
-    if isExcluded { rest = rest.dropFirst() }
-    let column = takeColumn()
-    if rest.first == "\"" { return phrase(column, isExcluded) }
-    let word = rest.prefix { !Self.isSpace($0) }
-    rest = rest.dropFirst(word.count)
-    if word.elementsEqual("OR".unicodeScalars), column == nil, !isExcluded { return .or }
-    let isPrefix = word.last == "*" && word.count > 1
-    let term = SearchQuery.Term(
-      text: String(isPrefix ? word.dropLast() : word),
-      column: column,
-      isPrefix: isPrefix
-    )
-    return .term(term, isExcluded: isExcluded, isOpen: rest.isEmpty)
-  }
-
-  /// Returns whether the rest begins with a minus that excludes the following word.
-  ///
-  /// A minus inside other text, such as a command's option or a bracket, excludes nothing.
-  private func excludes() -> Bool {
-    guard rest.first == "-", let second = rest.dropFirst().first else { return false }
-    let begins: [Unicode.Scalar] = ["\"", "#", "@", "_"]
-    return begins.contains(second) || second.properties.isAlphabetic
-      || second.properties.numericType != nil || !second.isASCII && !Self.isSpace(second)
-  }
-
-  private static func isSpace(_ scalar: Unicode.Scalar) -> Bool {
-    scalar.properties.isWhitespace
-  }
-
-  private mutating func takeColumn() -> String? {
-    guard let colon = rest.firstIndex(of: ":") else { return nil }
-    let name = String(rest[..<colon])
-    let after = rest[rest.index(after: colon)...]
-    guard columns.contains(name), let first = after.first, !Self.isSpace(first) else { return nil }
-    rest = after
-    return name
-  }
-
-  private mutating func phrase(_ column: String?, _ isExcluded: Bool) -> Item {
-    rest = rest.dropFirst()
-    let text = rest.prefix { $0 != "\"" }
-    rest = rest.dropFirst(text.count)
-    let isClosed = !rest.isEmpty
-    rest = rest.dropFirst()
-    let term = SearchQuery.Term(
-      text: String(text),
-      column: column,
-      isPrefix: false,
-      isQuoted: true
-    )
-    return .term(term, isExcluded: isExcluded, isOpen: !isClosed)
-  }
 }

@@ -1,6 +1,18 @@
 /// The parameters of a search.
 package struct SearchRequest: Sendable {
+  /// The words of a query that an object must have.
+  package enum Match: Sendable {
+    /// All words, as they were typed or in a similar form; most words where too few objects have
+    /// all words.
+    case forgiving
+    /// All words as they were typed.
+    case all
+    /// One word as it was typed.
+    case any
+  }
+
   package let query: String
+  package let match: Match
   /// The numbers of the entities to search, or nil for all.
   package let entities: Set<Int>?
   package let isPrefix: Bool
@@ -18,6 +30,7 @@ package struct SearchRequest: Sendable {
   package let explains: Bool
   package init(
     query: String,
+    match: Match = .all,
     entities: Set<Int>?,
     isPrefix: Bool,
     isFuzzy: Bool = false,
@@ -29,6 +42,7 @@ package struct SearchRequest: Sendable {
     explains: Bool = false
   ) {
     self.query = query
+    self.match = match
     self.entities = entities
     self.isPrefix = isPrefix
     self.isFuzzy = isFuzzy

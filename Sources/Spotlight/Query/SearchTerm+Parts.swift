@@ -36,18 +36,18 @@ extension SearchQuery.Term {
   ///
   /// Some have two successive letters exchanged. The others are the two halves of the run, because
   /// a typing mistake leaves one half intact.
-  var meantRuns: [MeantPhrase] {
+  var meantRuns: [Form] {
     let letters = letters
     guard letters.count >= Self.lettersMin, letters.count <= Self.lettersMax else { return [] }
     let exchanged = (1..<letters.count).map { index in
       var letters = letters
       letters.swapAt(index - 1, index)
-      return MeantPhrase(tokens: letters, mistakes: 1)
+      return Form(tokens: letters, mistakes: 1, kind: .mistake)
     }
     let half = max(2, letters.count / 2)
     return exchanged + [
-      MeantPhrase(tokens: Array(letters.prefix(half)), mistakes: 2),
-      MeantPhrase(tokens: Array(letters.suffix(half)), mistakes: 2),
+      Form(tokens: Array(letters.prefix(half)), mistakes: 2, kind: .mistake),
+      Form(tokens: Array(letters.suffix(half)), mistakes: 2, kind: .mistake),
     ]
   }
 

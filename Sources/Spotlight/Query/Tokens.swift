@@ -19,19 +19,29 @@ enum Tokens {
   /// Returns the phrases with which a query finds a text, the most divided phrase first.
   ///
   /// - Parameter text: A word or phrase of a query.
-  /// - Returns: Distinct lists of tokens; empty for a text without words.
+  /// - Returns: Distinct lists of tokens. A text without words has the list of its first symbol;
+  ///   a text without words and symbols has none.
   static func phrases(_ text: String) -> [[String]] {
     var phrases: [[String]] = []
     for flags in queryFlags {
-      let tokens = split(text, flags: Int32(flags)).map(\.text)
+      let tokens = split(text, flags: Int32(flags)).filter { !$0.isColocated }.map(\.text)
       if !tokens.isEmpty, !phrases.contains(tokens) { phrases.append(tokens) }
     }
-    return phrases
+    return phrases.isEmpty ? symbols(text).prefix(1).map { [$0] } : phrases
   }
 
-  /// Returns the least divided tokens of a query's text.
+  /// Returns the distinct symbols of a query's text.
+  static func symbols(_ text: String) -> [String] {
+    var symbols: [String] = []
+    for token in split(text, flags: Int32(SPOTLIGHT_QUERY_WHOLES)) where token.isColocated {
+      if !symbols.contains(token.text) { symbols.append(token.text) }
+    }
+    return symbols
+  }
+
+  /// Returns the least divided words of a query's text.
   static func wholes(_ text: String) -> [Token] {
-    split(text, flags: Int32(SPOTLIGHT_QUERY_WHOLES))
+    split(text, flags: Int32(SPOTLIGHT_QUERY_WHOLES)).filter { !$0.isColocated }
   }
 
   /// Returns the form that a token has in the index at the beginning of a word.
@@ -47,6 +57,17 @@ enum Tokens {
       }
     }
     return isSingle ? startMark + token : nil
+  }
+
+  /// Returns whether a token of a query consists of punctuation alone.
+  static func isPunctuation(_ token: String) -> Bool {
+    var text = token
+    return text.withUTF8 { bytes in
+      unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
+        guard let address = characters.baseAddress else { return false }
+        return unsafe spotlight_is_punctuation(address, Int32(characters.count))
+      }
+    }
   }
 
   private static let startMark = String(UnicodeScalar(UInt8(SPOTLIGHT_START_MARK)))

@@ -19,7 +19,7 @@ package struct TermShare: Sendable, Equatable {
 /// The reason why a search finds or misses an object.
 package enum SearchVerdict: Sendable {
   /// The search finds the object; its rank among all hits begins at 1.
-  case found(rank: Int, score: Double, [TermShare])
+  case found(rank: Int, SearchResult.Hit, Highlighter)
   /// The index has no words of the object.
   case notIndexed
   /// The object lacks a word of the query; `nearest` has the most similar words of the object.
@@ -152,7 +152,7 @@ extension IndexSnapshot {
   ) throws -> (verdict: SearchVerdict, postings: Postings) {
     try interruption?.check()
     let none = Postings(read: 0, skipped: 0)
-    var query = SearchQuery(
+    let query = SearchQuery(
       request.query,
       columns: Set(layout.columns),
       isPrefix: request.isPrefix,
@@ -163,21 +163,49 @@ extension IndexSnapshot {
       let number = try SpotlightError.reading({ try number(of: key) })
     else { return (.notIndexed, none) }
     guard !query.isEmpty else { return (.missingWord("", nearest: []), none) }
-    if request.isFuzzy {
-      _ = try SpotlightError.reading { try addMistakes(to: &query, wordsMax: request.wordsMax) }
-    }
-    if request.hasReadings { query.addReadings() }
-    if let verdict = try SpotlightError.reading({ try wordVerdict(query, number, tokens) }) {
-      return (verdict, none)
-    }
     guard request.entities?.contains(key.entity) ?? true else { return (.filtered, none) }
     let omitted = try SpotlightError.reading { try numbers(of: excluded) }
-    let found = try hits(query, request, omitted, filter)
-    guard let index = found.hits.firstIndex(where: { $0.key == key }) else {
-      return (.filtered, found.postings)
+    var postings = none
+    var known: [Int64] = []
+    var last = query
+    for step in try SpotlightError.reading({ try steps(query, request) }) {
+      if step.query.requirement == .all {
+        last = step.query
+        let verdict = try SpotlightError.reading { try wordVerdict(last, number, tokens) }
+        guard verdict == nil else { continue }
+      }
+      let found = try hits(step.query, request, (omitted + known).sorted(), filter)
+      postings.read += found.postings.read
+      postings.skipped += found.postings.skipped
+      if let index = found.hits.firstIndex(where: { $0.key == key }) {
+        var hit = try SpotlightError.reading { try explained([found.hits[index]], step.query)[0] }
+        hit.hitClass = step.hitClass
+        return (.found(rank: known.count + index + 1, hit, Highlighter(step.query)), postings)
+      }
+      known += found.hits.map(\.document)
     }
-    let hit = try SpotlightError.reading { try explained([found.hits[index]], query)[0] }
-    return (.found(rank: index + 1, score: hit.score, hit.explanation), found.postings)
+    let verdict = try SpotlightError.reading { try wordVerdict(last, number, tokens) }
+    return (verdict ?? .filtered, postings)
+  }
+
+  /// Returns the searches of a request, one for each class with documents.
+  private func steps(
+    _ query: SearchQuery,
+    _ request: SearchRequest
+  ) throws -> [(hitClass: SearchResult.HitClass, query: SearchQuery)] {
+    var steps: [(hitClass: SearchResult.HitClass, query: SearchQuery)] = []
+    if request.match == .forgiving {
+      var search = ForgivingSearch(query, request)
+      while let step = try search.next(self) {
+        if let query = step.query { steps.append((step.hitClass, query)) }
+      }
+      return steps
+    }
+    var query = query
+    if request.match == .any { query.requirement = .any }
+    if request.isFuzzy { _ = try addMistakes(to: &query, wordsMax: request.wordsMax) }
+    if request.hasReadings { query.addReadings() }
+    return [(.exact, query)]
   }
 
   /// Returns the verdict for the first word that makes the query miss a document; nil for none.

@@ -16,9 +16,15 @@ extension IndexSnapshot {
   /// - Parameters:
   ///   - query: The query.
   ///   - wordsMax: The maximum number of words to look up.
+  ///   - isForgiving: Whether terms with operators stay as they are, and whether the words with as
+  ///     many mistakes count as one word in the ranking.
   /// - Returns: Whether the index has more such words than the method added.
   /// - Throws: `SQLiteError`.
-  func addMistakes(to query: inout SearchQuery, wordsMax: Int) throws -> Bool {
+  func addMistakes(
+    to query: inout SearchQuery,
+    wordsMax: Int,
+    isForgiving: Bool = false
+  ) throws -> Bool {
     var isCut = false
     let statements = try numberStatements()
     func isMissing(_ term: SearchQuery.Term) throws -> Bool {
@@ -26,32 +32,68 @@ extension IndexSnapshot {
     }
     var known: [String: (near: [NearWord], isComplete: Bool)] = [:]
     func near(_ term: SearchQuery.Term) throws -> (near: [NearWord], isComplete: Bool) {
-      guard let word = term.mistakable else { return ([], true) }
-      let key = word + (term.isPrefix ? "*" : "")
+      let key = term.text + (term.isPrefix ? "*" : "")
       if let near = known[key] { return near }
-      try interruption?.check()
-      let search = MistakeSearch(
-        word,
-        mistakesMax: MistakeSearch.mistakesMax(of: word),
-        isPrefix: term.isPrefix
-      )
-      let near = try alive(search, isPrefix: term.isPrefix, max: Self.nearMax)
+      let near = try isForgiving && isTrusted(term) ? ([], true) : self.near(term)
       known[key] = near
       return near
     }
     try query.divideTerms(wordsMax: wordsMax) { term in
-      try isMissing(term) && near(term).near.isEmpty
+      guard !isForgiving || !term.isLiteral else { return false }
+      return try isMissing(term) && near(term).near.isEmpty
     }
-    try query.addMeant { term in
-      let meant = term.meantRuns
-      return try meant.isEmpty || !isMissing(term) ? [] : meant
-    }
-    try query.addMistakes { term in
+    try query.addForms { term in
+      guard !isForgiving || !term.isLiteral else { return [] }
       let (near, isComplete) = try near(term)
       if !isComplete { isCut = true }
-      return near
+      let words = isForgiving ? pooled(near, of: term) : apart(near, of: term)
+      let runs = term.meantRuns
+      return try words + (runs.isEmpty || !isMissing(term) ? [] : runs)
     }
     return isCut
+  }
+
+  /// Returns the words of live documents that differ from a term by typing mistakes, and whether
+  /// these are all such words.
+  func near(_ term: SearchQuery.Term) throws -> (near: [NearWord], isComplete: Bool) {
+    guard let word = term.mistakable else { return ([], true) }
+    try interruption?.check()
+    let search = MistakeSearch(
+      word,
+      mistakesMax: MistakeSearch.mistakesMax(of: word),
+      isPrefix: term.isPrefix
+    )
+    return try alive(search, isPrefix: term.isPrefix, max: Self.nearMax)
+  }
+
+  /// Returns a form for each word.
+  private func apart(_ near: [NearWord], of term: SearchQuery.Term) -> [SearchQuery.Term.Form] {
+    near.map { word in
+      SearchQuery.Term.Form(
+        tokens: [word.text],
+        isPrefix: term.isPrefix,
+        mistakes: word.mistakes,
+        kind: .mistake
+      )
+    }
+  }
+
+  /// Returns a form for each count of mistakes, which matches any word with as many mistakes.
+  ///
+  /// One frequency for all of them keeps a rare word from ranking above the word that is meant.
+  private func pooled(
+    _ near: [NearWord],
+    of term: SearchQuery.Term
+  ) -> [SearchQuery.Term.Form] {
+    Dictionary(grouping: near, by: \.mistakes).sorted { $0.key < $1.key }.map { mistakes, words in
+      SearchQuery.Term.Form(
+        tokens: [words.map(\.text).joined(separator: Readings.alternative)],
+        isPrefix: term.isPrefix,
+        mistakes: mistakes,
+        kind: .mistake,
+        label: "\(term.text)~\(mistakes)"
+      )
+    }
   }
 
   /// Returns the first words of a mistake search that occur in live documents, so that words of

@@ -91,6 +91,13 @@ extension IndexSnapshot {
     _ counted: (phrases: [String], position: IndexPosition)?,
     _ search: inout spotlight_search
   ) throws {
+    if let counts = query.counts {
+      return try unsafe counts.withUnsafeBufferPointer { counts in
+        guard unsafe spotlight_set_word_counts(&search, counts.baseAddress) == SQLITE_OK else {
+          throw SQLiteError(.noMemory, "There is no memory for a search")
+        }
+      }
+    }
     if let counted, let known = phraseCounts.counts(of: counted.phrases, at: counted.position) {
       unsafe search.skippedCount = known.reduce(0, +)
       return try unsafe set(known, &search)
@@ -147,11 +154,14 @@ extension IndexSnapshot {
   /// - Returns: Whether the expression matches a live document.
   /// - Throws: `SQLiteError`.
   func isAlive(_ expression: String, _ statements: [PreparedStatement]) throws -> Bool {
+    let position = isPast || expression.utf8.count > 128 ? nil : view.position
+    if let position, let known = phraseCounts.isAlive(expression, at: position) { return known }
     var isAlive = false
     try eachAlive(expression, statements) { _ in
       isAlive = true
       return false
     }
+    if let position { phraseCounts.keep(isAlive: isAlive, expression, at: position) }
     return isAlive
   }
 }

@@ -32,6 +32,7 @@ extension IndexSnapshot {
       statements,
       query,
       match,
+      isWord: isWord,
       excluded,
       wanted,
       (hitMax, totalMax),
@@ -63,6 +64,7 @@ extension IndexSnapshot {
     _ statements: [PreparedStatement],
     _ query: SearchQuery,
     _ match: String,
+    isWord: Bool,
     _ excluded: [Int64],
     _ wanted: [Bool],
     _ most: (hits: Int, total: Int64),
@@ -74,6 +76,16 @@ extension IndexSnapshot {
     let counted = counted(query)
     return try unsafe view.withSearch { search in
       unsafe search.describedCount = Int32(phrases.count)
+      if case .most(let words) = query.requirement {
+        unsafe words.weights.withUnsafeBufferPointer { weights in
+          unsafe spotlight_set_weights(
+            &search,
+            weights.baseAddress,
+            Int32(weights.count),
+            words.least
+          )
+        }
+      }
       unsafe search.exactMin = .infinity
       unsafe search.interruption = interruption?.pointer
       return try unsafe buffer.withUnsafeMutableBufferPointer { hits in
@@ -107,7 +119,8 @@ extension IndexSnapshot {
                   SearchResult.Hit(
                     key: key,
                     score: hit.score * (hit.isMistaken ? factor : 1),
-                    document: hit.document
+                    document: hit.document,
+                    words: isWord ? .max : hit.words
                   )
                 }
               }
@@ -115,6 +128,42 @@ extension IndexSnapshot {
             }
           }
         }
+      }
+    }
+  }
+
+  /// Returns the counts of the live documents of all entities that have each phrase of a query.
+  func phraseCounts(_ query: SearchQuery) throws -> [Int64] {
+    guard let match = query.match else { return [] }
+    let phrases = query.phrases
+    guard tables.count == 1 else {
+      let statements = try numberStatements()
+      return try query.phraseExpressions.map { expression in
+        var count: Int64 = 0
+        try eachAlive(expression, statements) { _ in
+          count += 1
+          return true
+        }
+        return count
+      }
+    }
+    let statement = try PreparedStatement(
+      kept: "SELECT cordial_count(text, ?2) FROM text WHERE text MATCH ?1 LIMIT 1",
+      db
+    )
+    return try unsafe view.withSearch { search in
+      unsafe search.describedCount = Int32(phrases.count)
+      unsafe search.interruption = interruption?.pointer
+      defer { unsafe spotlight_finish(&search) }
+      return try unsafe phrases.withUnsafeBufferPointer { described in
+        unsafe search.phrases = described.baseAddress
+        try unsafe run(statement, match, &search)
+        guard let counts = unsafe search.documentCounts else {
+          return Array(repeating: 0, count: phrases.count)
+        }
+        return unsafe Array(
+          UnsafeBufferPointer(start: counts, count: Int(search.phraseCount))
+        )
       }
     }
   }

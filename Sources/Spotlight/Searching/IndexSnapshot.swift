@@ -65,28 +65,45 @@ package struct IndexSnapshot {
     guard !query.isEmpty, !layout.isEmpty else {
       return SearchResult(total: 0, hits: [], missing: [], highlighter: Highlighter(query))
     }
+    let excluded = try SpotlightError.reading { try numbers(of: excluded) }
+    guard request.match != .forgiving else {
+      return try forgivingSearch(query, request, excluded, filter)
+    }
+    if request.match == .any { query.requirement = .any }
     let isAtLeast =
       try request.isFuzzy
       && SpotlightError.reading { try addMistakes(to: &query, wordsMax: request.wordsMax) }
     if request.hasReadings { query.addReadings() }
-    let excluded = try SpotlightError.reading { try numbers(of: excluded) }
     let found = try hits(query, request, excluded, filter)
-    let isEmpty = found.total == 0
-    let omit = isEmpty ? try totalsWithoutOne(query, request, excluded, filter) : []
-    return try SpotlightError.reading {
+    let window = Array(found.hits.dropFirst(request.offset).prefix(request.limit))
+    var result = SearchResult(
+      total: found.total,
+      isAtLeast: isAtLeast,
+      hits: request.explains
+        ? try SpotlightError.reading { try explained(window, query) } : window,
+      all: request.wantsAll ? found.hits.map(\.key) : [],
+      missing: [],
+      highlighter: Highlighter(query),
+      postings: found.postings
+    )
+    try addReasons(to: &result, query, request, excluded, filter)
+    return result
+  }
+
+  /// Adds to a result why words of the query have no hits.
+  func addReasons(
+    to result: inout SearchResult,
+    _ query: SearchQuery,
+    _ request: SearchRequest,
+    _ excluded: [Int64],
+    _ filter: ObjectFilter?
+  ) throws {
+    let isEmpty = result.total == 0
+    if isEmpty { result.omit = try totalsWithoutOne(query, request, excluded, filter) }
+    try SpotlightError.reading {
       let missing = try wordsInNoDocument(query, isEmpty: isEmpty)
-      let window = Array(found.hits.dropFirst(request.offset).prefix(request.limit))
-      return SearchResult(
-        total: found.total,
-        isAtLeast: isAtLeast,
-        hits: request.explains ? try explained(window, query) : window,
-        all: request.wantsAll ? found.hits.map(\.key) : [],
-        missing: missing.map(\.text),
-        omit: omit,
-        instead: isEmpty ? try nearest(to: missing, request, excluded) : [],
-        highlighter: Highlighter(query),
-        postings: found.postings
-      )
+      result.missing = missing.map(\.text)
+      if isEmpty { result.instead = try nearest(to: missing, request, excluded) }
     }
   }
 
@@ -181,7 +198,7 @@ package struct IndexSnapshot {
     let statements = try numberStatements()
     return try query.required.flatMap { alternatives in
       try alternatives.filter { term in
-        let isFound = !isEmpty && alternatives.count == 1 && term.near.isEmpty && term.meant.isEmpty
+        let isFound = !isEmpty && alternatives.count == 1 && term.forms.isEmpty
         return try !isFound && !isAlive(SearchQuery.expression(term, isExact: true), statements)
       }
     }

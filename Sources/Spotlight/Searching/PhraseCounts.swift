@@ -10,6 +10,8 @@ final class PhraseCounts: Sendable {
     var position: IndexPosition?
     /// The counts, by the phrase in FTS5's syntax.
     var counts: [String: Int64] = [:]
+    /// Whether a live document has a phrase, by the phrase in FTS5's syntax.
+    var alive: [String: Bool] = [:]
   }
 
   private let state = Mutex(State())
@@ -26,6 +28,21 @@ final class PhraseCounts: Sendable {
         counts.append(count)
       }
       return counts
+    }
+  }
+
+  /// Returns whether a live document has a phrase at a position, or nil if that is unknown.
+  func isAlive(_ phrase: String, at position: IndexPosition) -> Bool? {
+    state.withLock { $0.position == position ? $0.alive[phrase] : nil }
+  }
+
+  /// Caches whether a live document has a phrase at a position.
+  func keep(isAlive: Bool, _ phrase: String, at position: IndexPosition) {
+    state.withLock { state in
+      if state.position != position || state.alive.count >= Self.phrasesMax {
+        state = State(position: position)
+      }
+      state.alive[phrase] = isAlive
     }
   }
 
@@ -46,7 +63,9 @@ extension IndexSnapshot {
   ///
   /// A search of a past commit does not use the cache, because it has other live documents.
   func counted(_ query: SearchQuery) -> (phrases: [String], position: IndexPosition)? {
-    guard !isPast, !query.isWord, let position = view.position else { return nil }
+    guard !isPast, !query.isWord, query.counts == nil, let position = view.position else {
+      return nil
+    }
     let phrases = query.phraseExpressions
     // Phrases of readings can have too many characters for the cache.
     guard phrases.allSatisfy({ $0.utf8.count <= Self.keptBytesMax }) else { return nil }

@@ -1,3 +1,4 @@
+import CSpotlight
 import CordialValues
 import SQLite
 import Synchronization
@@ -88,6 +89,24 @@ struct SortedWords: Sendable {
 
   var count: Int { ends.count }
 
+  /// Runs a body with the words in the form for C.
+  func withVocabulary<Result>(
+    _ body: (UnsafePointer<spotlight_vocabulary>) -> Result
+  ) -> Result {
+    unsafe bytes.withUnsafeBufferPointer { bytes in
+      unsafe bytes.withMemoryRebound(to: CChar.self) { bytes in
+        unsafe ends.withUnsafeBufferPointer { ends in
+          var vocabulary = unsafe spotlight_vocabulary(
+            bytes: bytes.baseAddress,
+            ends: ends.baseAddress,
+            count: Int64(ends.count)
+          )
+          return unsafe body(&vocabulary)
+        }
+      }
+    }
+  }
+
   /// The range of a word in `bytes`.
   subscript(index: Int) -> Range<Int> {
     (index == 0 ? 0 : Int(ends[index - 1]))..<Int(ends[index])
@@ -123,35 +142,5 @@ struct SortedWords: Sendable {
     guard bytes.count + word.count <= Int(UInt32.max) else { return }
     bytes += word
     ends.append(UInt32(bytes.count))
-  }
-
-  /// Returns the index of the first word after `start` that does not begin with the same `length`
-  /// bytes as the word at `start`.
-  ///
-  /// - Complexity: Logarithmic in the count of words between.
-  func end(of start: Int, prefix length: Int) -> Int {
-    let prefix = self[start].lowerBound..<self[start].lowerBound + length
-    var low = start
-    var step = 1
-    while low + step < count, begins(low + step, prefix) {
-      low += step
-      step *= 2
-    }
-    var high = min(low + step, count)
-    while low + 1 < high {
-      let middle = (low + high) / 2
-      if begins(middle, prefix) { low = middle } else { high = middle }
-    }
-    return high
-  }
-
-  private func begins(_ index: Int, _ prefix: Range<Int>) -> Bool {
-    let word = self[index]
-    guard word.count >= prefix.count else { return false }
-    for offset in 0..<prefix.count
-    where bytes[word.lowerBound + offset] != bytes[prefix.lowerBound + offset] {
-      return false
-    }
-    return true
   }
 }

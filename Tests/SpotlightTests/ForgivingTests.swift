@@ -1,0 +1,164 @@
+import CordialValues
+import Spotlight
+import Synchronization
+import TestSeeds
+import TestStores
+import Testing
+
+@Suite struct `A forgiving search` {
+  private static let base = [
+    "convert", "frame", "work", "library", "progress", "bread", "milk", "number", "display",
+    "server",
+    "print", "run", "story", "text",
+  ]
+
+  private static func word(_ random: inout SplitMix64) -> String {
+    switch random.below(8) {
+    case 0: random.pick(base) + random.pick(base)
+    case 1: random.pick(base) + random.pick(["s", "ed", "ing", "er", "ning"])
+    case 2: String(random.pick(base).dropLast(1 + random.below(2)))
+    case 3: damaged(random.pick(base), &random)
+    default: random.pick(base)
+    }
+  }
+
+  private static func damaged(_ word: String, _ random: inout SplitMix64) -> String {
+    var letters = Array(word)
+    let place = random.below(letters.count)
+    switch random.below(4) {
+    case 0: letters.remove(at: place)
+    case 1: letters.insert(random.pick(["a", "e", "x"]), at: place)
+    case 2: letters[place] = random.pick(["a", "o", "z"])
+    default: if place > 0 { letters.swapAt(place - 1, place) }
+    }
+    return letters.isEmpty ? "x" : String(letters)
+  }
+
+  /// The index reads each commit by itself, so that it knows all words of every commit.
+  // Evidence: P-091f, P-091g, P-091h, P-091i, P-090b
+  @Test(arguments: Seeds.first(12))
+  func `finds the classes of the contract, now and in the past`(seed: UInt64) async throws {
+    var random = SplitMix64(seed: seed)
+    let index = try TestIndex()
+    #expect(await index.catchUp())
+    for _ in 0..<(10 + random.below(60)) {
+      let number = Int64(1 + random.below(30))
+      guard random.below(8) > 0 else {
+        let gone: (body: String?, title: String?)? = nil
+        index.commit([number: gone])
+        continue
+      }
+      func text() -> String {
+        (0...random.below(5)).map { _ in Self.word(&random) }.joined(separator: " ")
+      }
+      index.commit([number: (text(), random.oneIn(3) ? nil : text())])
+      #expect(await index.catchUp())
+    }
+    #expect(await index.catchUp())
+    let pasts = index.library.state.withLock(\.pasts)
+    for step in 0..<60 {
+      let commit = step < 40 ? pasts.count - 1 : random.below(pasts.count)
+      var documents: [Int64: [[String]]] = [:]
+      for (key, texts) in pasts[commit] {
+        documents[key.object] = texts.map { ($0 ?? "").split(separator: " ").map(String.init) }
+      }
+      let query = (0...random.below(3)).map { _ in
+        random.oneIn(3) ? Self.damaged(Self.word(&random), &random) : Self.word(&random)
+      }
+      let result = try index.result(
+        query.joined(separator: " "),
+        match: .forgiving,
+        prefix: true,
+        fuzzy: true,
+        readings: true,
+        asOf: commit == pasts.count - 1 ? nil : commit
+      )
+      let wanted = ForgivingModel(documents: documents).classes(query)
+      let note: Comment = "\(query) at \(commit) of \(pasts.count); \(Seeds.repeating(seed))"
+      for (offset, numbers) in wanted.enumerated() {
+        let found = result.hits.filter { $0.hitClass.rawValue == offset + 1 }.map(\.key.object)
+        let differing = numbers.symmetricDifference(found).compactMap { documents[$0] }
+        try #require(Set(found) == numbers, "class \(offset + 1) of \(note): \(differing)")
+      }
+      try #require(
+        result.hits.map(\.hitClass.rawValue) == result.hits.map(\.hitClass.rawValue).sorted()
+      )
+      try #require(result.totals.map(\.total) == wanted.map { Int64($0.count) }, note)
+    }
+  }
+
+  /// A page has the hits that a longer page has at these places.
+  // Evidence: P-091f, P-093a
+  @Test(arguments: Seeds.first(12))
+  func `has the same hits page by page`(seed: UInt64) async throws {
+    var random = SplitMix64(seed: seed)
+    let index = try TestIndex()
+    for number in 1...40 as ClosedRange<Int64> {
+      let text = (0...random.below(6)).map { _ in Self.word(&random) }.joined(separator: " ")
+      index.commit([number: (text, nil)])
+    }
+    #expect(await index.catchUp())
+    for _ in 0..<20 {
+      let query = "\(Self.word(&random)) \(Self.word(&random))"
+      func search(offset: Int, limit: Int) throws -> SearchResult {
+        try index.result(
+          query,
+          match: .forgiving,
+          prefix: true,
+          fuzzy: true,
+          offset: offset,
+          limit: limit
+        )
+      }
+      let all = try search(offset: 0, limit: 1000)
+      #expect(!all.isAtLeast)
+      for offset in stride(from: 0, to: all.hits.count, by: 3) {
+        let page = try search(offset: offset, limit: 3)
+        let note: Comment = "\(query) from \(offset); \(Seeds.repeating(seed))"
+        let wanted = all.hits.dropFirst(offset).prefix(3)
+        #expect(page.hits.map(\.key) == wanted.map(\.key), note)
+        #expect(page.hits.map(\.score) == wanted.map(\.score), note)
+        #expect(page.totals.elementsEqual(all.totals.prefix(page.totals.count), by: ==), note)
+        #expect(page.isAtLeast == (page.totals.count < 4), note)
+      }
+    }
+  }
+
+  // Evidence: P-091f
+  @Test func `leaves operators as they are`() async throws {
+    let index = try TestIndex()
+    index.commit([1: ("frameworks of bread", "milk"), 2: ("frame bread", nil), 3: ("brea", nil)])
+    #expect(await index.catchUp())
+    func found(_ query: String) throws -> [Int64] {
+      try index.result(query, match: .forgiving, prefix: true, fuzzy: true).hits.map(\.key.object)
+    }
+    #expect(try found("\"frame\"") == [2] && found("frame -milk") == [2])
+    #expect(try found("frame*") == [2, 1] && found("\"framewrk\"") == [])
+    #expect(try found("title:milk bred") == [1] && found("title:mlik") == [])
+    #expect(try found("framewrk OR frame") == [2, 1])
+    #expect(try found("\"bread\" frame") == [2, 1])
+  }
+
+  /// A symbol is found by itself, and beside words; punctuation only where a query has no words.
+  // Evidence: P-092i
+  @Test func `finds symbols`() async throws {
+    let index = try TestIndex()
+    index.commit([
+      1: ("100 €, or €5", nil), 2: ("a → b", nil), 3: ("if (x != y) -> z", "U+1F41A"),
+      4: ("x ≠ y", nil), 5: ("100 $", nil), 6: ("🐚 0x1f41a", nil), 7: ("wait ... what?", nil),
+    ])
+    #expect(await index.catchUp())
+    func found(_ query: String, _ match: SearchRequest.Match = .all) throws -> [Int64] {
+      try index.result(query, match: match).hits.map(\.key.object).sorted()
+    }
+    #expect(try found("€") == [1] && found("100 €") == [1])
+    #expect(try found("100€") == [1])
+    #expect(try found("\"100 €\"") == [1] && found("\"100 $\"") == [5])
+    #expect(try found("100") == [1, 5])
+    #expect(try found("→") == [2] && found("!=") == [3] && found("->") == [3])
+    #expect(try found("≠") == [4] && found("=\u{338}") == [4] && found("...") == [7])
+    #expect(try found("x -> y") == [3, 4] && found("-€") == [] && found("100 -€") == [5])
+    #expect(try found("🐚", .forgiving) == [3, 6] && found("u+1f41a", .forgiving) == [3, 6])
+    #expect(try found("\u{301}") == [] && found("\u{200D}") == [] && found("\"") == [])
+  }
+}
