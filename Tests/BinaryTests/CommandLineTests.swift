@@ -64,10 +64,20 @@ import Testing
       ]
     )
     #expect(
-      try shown("buy cow zebra", ["TERM": "dumb"]) == ["0 found", "In no object: zebra", ""]
+      try shown("buy cow zebra --match all", ["TERM": "dumb"]) == [
+        "0 found", "In no object: zebra", "",
+      ]
     )
     #expect(
-      try shown("buy cow", ["TERM": "dumb"]) == ["0 found", "Without buy: 1", "Without cow: 1", ""]
+      try shown("buy cow --match all", ["TERM": "dumb"]) == [
+        "0 found", "Without buy: 1", "Without cow: 1", "",
+      ]
+    )
+    #expect(
+      try shown("mlik the cows zebra", ["TERM": "dumb"]) == [
+        "Memo/p1  the milk of the cow", "         (mlik: milk; cows: cow; without zebra)",
+        "1 found", "Only the words as typed: --match all", "",
+      ]
     )
     let filtered = try fixture.run([
       "search", store, "milk", "--entity", "Task", "--where", "myDay",
@@ -102,13 +112,16 @@ import Testing
     #expect(try fixture.run(["index", store, "stop"]).code != 0)
     let both = try fixture.run(["search", store, "m", "--suggest", "--where", "myDay == YES"])
     #expect(both.code != 0 && both.errors.contains("--suggest"))
-    #expect(try fixture.run(["search", store, "mlik"]).lines.isEmpty)
-    let mistaken = try fixture.run(["search", store, "mlik", "--fuzzy"])
+    #expect(try fixture.run(["search", store, "mlik", "--match", "all"]).lines.isEmpty)
+    #expect(try fixture.run(["search", store, "mlik", "--no-fuzzy"]).lines.isEmpty)
+    let mistaken = try fixture.run(["search", store, "mlik"])
     #expect(try mistaken.lines.at(0)["title"] == "Buy milk")
-    let explained = try fixture.run(["search", store, "milk", "--explain"])
+    let explained = try fixture.run(["search", store, "milk", "--explain", "--match", "all"])
     #expect(try explained.lines.at(0)["explanation"]?[0]?["term"] == "milk")
+    let strict = ["search", store, "mlik", "--match", "all", "--why", "Task/p1"]
+    #expect(try fixture.run(strict).lines.at(0)["nearest"] == ["milk"])
     let reason = try fixture.run(["search", store, "mlik", "--why", "Task/p1"])
-    #expect(try reason.lines.at(0)["nearest"] == ["milk"])
+    #expect(try reason.lines.at(0)["class"] == 3)
   }
 
   // Evidence: P-112d

@@ -74,7 +74,7 @@ import Testing
     try search.stream.send("\u{1B}")
     #expect(try search.stream.text(upTo: "3 found") != nil)
     try search.stream.send("\u{15}brad")
-    #expect(try search.stream.text(upTo: "instead of brad: bread") != nil)
+    #expect(try search.stream.text(upTo: "(brad: Bread)") != nil)
     try search.stream.send("\u{1B}")
     #expect(try search.stream.rest().hasSuffix("\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"))
     #expect(try search.exitCode() == 0)

@@ -50,7 +50,7 @@ import Testing
       #expect(page["total"] == 3)
       #expect(page["hits"]?.array?.map { $0["id"] } == [ids[offset]])
     }
-    let none = try peer.call("search", ["query": "milk zebra"])
+    let none = try peer.call("search", ["query": "milk zebra", "match": "all"])
     #expect(none["total"] == 0)
     #expect(none["missing"] == ["zebra"])
   }
