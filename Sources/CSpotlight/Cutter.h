@@ -20,14 +20,14 @@ enum {
   MARKS_MAX = 32,
   // The flag of a text inside another text, whose symbols are no tokens.
   CUTTER_WORDS_ONLY = 1 << 8,
-  // The maximum number and total length of the symbols before the first word of a text. Where there
-  // are more, the first of them counts as a word.
-  LEADING_MAX = 64,
-  LEADING_BYTES_MAX = 1024,
+  // The maximum number and total length of the different symbols at one position. The next symbol
+  // has a position of its own.
+  SYMBOLS_MAX = 64,
+  SYMBOLS_BYTES_MAX = 1024,
 };
 
-/// A symbol before the first word of a document.
-struct leading {
+/// A symbol at the position of the last word, or before the first word, of a document.
+struct symbol {
   int32_t from, size, start, end;
 };
 
@@ -52,10 +52,11 @@ struct cutter {
   bool isLongCompound;
   /// Whether the text has had a token.
   bool hasToken;
-  /// The symbols before the first word, which share its position.
-  struct leading leading[LEADING_MAX];
-  char leadingBytes[LEADING_BYTES_MAX];
-  int32_t leadingCount, leadingSize;
+  /// The different symbols at the present position. Before the first word, whose position they
+  /// share, they are not emitted yet.
+  struct symbol symbols[SYMBOLS_MAX];
+  char symbolBytes[SYMBOLS_BYTES_MAX];
+  int32_t symbolCount, symbolSize;
 };
 
 /// Emits the symbol at an offset, or moves past a separator that is no symbol.

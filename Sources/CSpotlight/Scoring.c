@@ -20,6 +20,9 @@ int scoring_prepare(struct spotlight_search *search, int phrases) {
     ? (double)search->aliveTokens / (double)search->aliveCount : 1;
   search->lengthBase = SCORING_K1 * (1 - b);
   search->lengthFactor = SCORING_K1 * b / (average > 0 ? average : 1);
+  // The counts of a search may have been set before.
+  free(search->frequencies);
+  free(search->documentCounts);
   search->frequencies = calloc((size_t)phrases + 1, sizeof(double));
   search->documentCounts = calloc((size_t)phrases + 1, sizeof(int64_t));
   if (!search->frequencies || !search->documentCounts) return SQLITE_NOMEM;

@@ -38,38 +38,49 @@ static bool isApartAt(const struct cutter *cutter, int32_t at) {
 }
 
 int cutter_flush_symbols(struct cutter *cutter) {
-  int32_t count = cutter->leadingCount;
-  cutter->leadingCount = 0;
-  for (int32_t index = 0; index < count; index++) {
-    const struct leading *symbol = &cutter->leading[index];
+  for (int32_t index = 0; index < cutter->symbolCount; index++) {
+    const struct symbol *symbol = &cutter->symbols[index];
     bool isColocated = cutter->hasToken;
     cutter->hasToken = true;
     int result = cutter->take(
-      cutter->context, cutter->leadingBytes + symbol->from, symbol->size, symbol->start,
+      cutter->context, cutter->symbolBytes + symbol->from, symbol->size, symbol->start,
       symbol->end, isColocated);
     if (result != 0) return result;
   }
-  cutter->leadingSize = 0;
   return 0;
+}
+
+// Returns whether the present position has a symbol already. FTS5 would store it twice.
+static bool hasSymbol(const struct cutter *cutter, const char *token, int32_t size) {
+  for (int32_t index = 0; index < cutter->symbolCount; index++) {
+    const struct symbol *symbol = &cutter->symbols[index];
+    const char *known = cutter->symbolBytes + symbol->from;
+    if (symbol->size == size && memcmp(known, token, (size_t)size) == 0) return true;
+  }
+  return false;
 }
 
 // Emits a symbol at the position of the word before it, or of the first word.
 static int emit(
   struct cutter *cutter, const char *token, int32_t size, int32_t start, int32_t end
 ) {
-  if (cutter->flags & SPOTLIGHT_QUERY || cutter->hasToken) {
+  if (cutter->flags & SPOTLIGHT_QUERY) {
     return cutter->take(cutter->context, token, size, start, end, true);
   }
-  if (cutter->leadingCount == LEADING_MAX || cutter->leadingSize + size > LEADING_BYTES_MAX) {
-    int result = cutter_flush_symbols(cutter);
+  if (hasSymbol(cutter, token, size)) return 0;
+  bool isFull = cutter->symbolCount == SYMBOLS_MAX
+    || cutter->symbolSize + size > SYMBOLS_BYTES_MAX;
+  if (isFull) {
+    int result = cutter->hasToken ? 0 : cutter_flush_symbols(cutter);
     if (result != 0) return result;
-    return cutter->take(cutter->context, token, size, start, end, true);
+    cutter->symbolCount = cutter->symbolSize = 0;
   }
-  memcpy(cutter->leadingBytes + cutter->leadingSize, token, (size_t)size);
-  cutter->leading[cutter->leadingCount++] =
-    (struct leading){cutter->leadingSize, size, start, end};
-  cutter->leadingSize += size;
-  return 0;
+  memcpy(cutter->symbolBytes + cutter->symbolSize, token, (size_t)size);
+  cutter->symbols[cutter->symbolCount++] =
+    (struct symbol){cutter->symbolSize, size, start, end};
+  cutter->symbolSize += size;
+  if (!cutter->hasToken) return 0;
+  return cutter->take(cutter->context, token, size, start, end, !isFull);
 }
 
 // Moves an offset past the marks on a symbol, such as the stroke of a negated sign.

@@ -39,12 +39,14 @@ int cutter_emit(
 ) {
   int32_t signSize = cutter->signSize;
   cutter->signSize = 0;
+  bool isFirst = !cutter->hasToken;
   cutter->hasToken = true;
+  if (!isFirst) cutter->symbolCount = cutter->symbolSize = 0;
   if (signSize > 0 && cutter->flags & SPOTLIGHT_QUERY) {
     return cutter->take(cutter->context, cutter->sign, signSize, start, end, false);
   }
   int result = cutter->take(cutter->context, token, size, start, end, false);
-  if (result == 0 && cutter->leadingCount > 0) result = cutter_flush_symbols(cutter);
+  if (result == 0 && isFirst) result = cutter_flush_symbols(cutter);
   if (result != 0 || signSize == 0) return result;
   return cutter_colocate(cutter, cutter->sign, signSize, start, end);
 }
@@ -349,7 +351,7 @@ int spotlight_tokenize(
   cutter.runPlace = 0;
   cutter.isLongCompound = false;
   cutter.hasToken = false;
-  cutter.leadingCount = cutter.leadingSize = 0;
+  cutter.symbolCount = cutter.symbolSize = 0;
   int32_t at = 0, end = -1;
   while (at < length) {
     unsigned char byte = (unsigned char)text[at];
@@ -369,7 +371,7 @@ int spotlight_tokenize(
     cutter.signSize = 0;
     end = at;
   }
-  return cutter.leadingCount > 0 ? cutter_flush_symbols(&cutter) : 0;
+  return cutter.hasToken ? 0 : cutter_flush_symbols(&cutter);
 }
 
 bool spotlight_is_single(const char *token, int32_t length) {

@@ -25,7 +25,7 @@ import Testing
     var random = SplitMix64(seed: seed)
     let words = [
       "milk", "HTTPServer2", "#tag", "don't", "a-b-a", "東京都", "한국어", "👍🏽", "café", "x x x", "\n",
-      "john.doe@example.com", "ไทย",
+      "john.doe@example.com", "ไทย", "+", "→", "->",
     ]
     let index = try TestIndex()
     for _ in 0..<8 {

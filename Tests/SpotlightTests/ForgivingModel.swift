@@ -48,11 +48,11 @@ struct ForgivingModel {
       replaced.indices.map { exact(replaced[$0]).union(formed[$0]).union(mistaken[$0]) }
     )
     let classes = [first, second.subtracting(first), third.subtracting(first).subtracting(second)]
-    return classes + [most(replaced, found: first.union(second).union(third))]
+    let found = first.union(second).union(third)
+    return classes + [query.count > 1 ? most(replaced, found: found) : []]
   }
 
   private func most(_ words: [Word], found: Set<Int64>) -> Set<Int64> {
-    guard words.count > 1 else { return [] }
     var weights: [Double] = []
     var matches: [Set<Int64>] = []
     for word in words {
@@ -178,7 +178,7 @@ struct ForgivingModel {
     }
     let (typed, found) = (length(word), length(other))
     guard typed <= 3, found <= 3, typed + found <= 4 else { return false }
-    return shared >= 4 || other.count == shared && shared == 3 && typed < 3
+    return shared >= 4 || other.count == shared && shared == 3
   }
 
   /// The count of typing mistakes between two words, or between a word and a beginning of the

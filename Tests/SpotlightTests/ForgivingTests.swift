@@ -139,6 +139,54 @@ import Testing
     #expect(try found("\"bread\" frame") == [2, 1])
   }
 
+  /// The rank and the score of an explanation are those of the search, in each class.
+  // Evidence: P-090k
+  @Test func `explains each class with the rank and the score of the search`() async throws {
+    let index = try TestIndex()
+    let long = String(repeating: "rye soy ", count: 40)
+    index.commit([
+      1: ("frame convert " + long, nil), 2: ("mainframe convert", nil), 3: ("frane convert", nil),
+      4: ("convert", nil), 5: ("frames convert " + long, nil),
+    ])
+    #expect(await index.catchUp())
+    let hits = try index.result(
+      "frame convert",
+      match: .forgiving,
+      prefix: true,
+      fuzzy: true
+    ).hits
+    #expect(hits.count == 4 && Set(hits.map(\.hitClass)).count > 1)
+    for (place, hit) in hits.enumerated() {
+      guard
+        case .found(let rank, let found, _) = try index.verdict(
+          on: hit.key,
+          "frame convert",
+          match: .forgiving
+        )
+      else {
+        Issue.record("\(hit) is not found")
+        continue
+      }
+      #expect(rank == place + 1 && found.score == hit.score && found.hitClass == hit.hitClass)
+    }
+  }
+
+  /// Documents that were deleted change nothing.
+  // Evidence: P-091i
+  @Test func `weighs words by the documents that live`() async throws {
+    let index = try TestIndex()
+    index.commit([1: ("x € y", nil), 2: ("foo z", nil)])
+    for number in 3...6 as ClosedRange<Int64> { index.commit([number: ("alone rye", nil)]) }
+    #expect(await index.catchUp())
+    let before = try index.result("foo€ alone", match: .forgiving).hits.map(\.key)
+    index.commit([7: ("foo € dead", nil)])
+    #expect(await index.catchUp())
+    let gone: (body: String?, title: String?)? = nil
+    index.commit([7: gone])
+    #expect(await index.catchUp())
+    #expect(try index.result("foo€ alone", match: .forgiving).hits.map(\.key) == before)
+  }
+
   /// A symbol is found by itself, and beside words; punctuation only where a query has no words.
   // Evidence: P-092i
   @Test func `finds symbols`() async throws {

@@ -315,6 +315,7 @@ final class TestIndex {
   func verdict(
     on key: ObjectKey,
     _ query: String,
+    match: SearchRequest.Match = .all,
     fuzzy: Bool = false,
     entities: Set<Int>? = nil,
     filter: ObjectFilter? = nil
@@ -322,9 +323,10 @@ final class TestIndex {
     let texts = library.state.withLock { $0.objects[key] ?? [] }
     let request = SearchRequest(
       query: query,
+      match: match,
       entities: entities,
-      isPrefix: false,
-      isFuzzy: fuzzy,
+      isPrefix: match == .forgiving,
+      isFuzzy: fuzzy || match == .forgiving,
       offset: 0,
       limit: 1000,
       wordsMax: 64,

@@ -20,6 +20,12 @@ package struct Highlighter: Sendable {
     }
 
     func matches(_ text: String) -> Bool { text == token || alternatives?.contains(text) == true }
+
+    /// Returns whether a text begins with one of the tokens.
+    func begins(_ text: String) -> Bool {
+      guard let alternatives else { return text.utf8.starts(with: token.utf8) }
+      return alternatives.contains { text.utf8.starts(with: $0.utf8) }
+    }
   }
 
   private struct Phrase: Sendable {
@@ -194,7 +200,7 @@ package struct Highlighter: Sendable {
       guard
         let index = positions[start + offset].first(where: { index in
           isLast && phrase.isPrefix
-            ? tokens[index].text.utf8.starts(with: wanted.token.utf8)
+            ? wanted.begins(tokens[index].text)
             : wanted.matches(tokens[index].text)
         })
       else { return nil }

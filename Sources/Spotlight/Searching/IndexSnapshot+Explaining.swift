@@ -172,7 +172,8 @@ extension IndexSnapshot {
       if step.query.requirement == .all {
         last = step.query
         let verdict = try SpotlightError.reading { try wordVerdict(last, number, tokens) }
-        guard verdict == nil else { continue }
+        // The rank counts the hits of the classes before.
+        guard verdict == nil || request.match == .forgiving else { continue }
       }
       let found = try hits(step.query, request, (omitted + known).sorted(), filter)
       postings.read += found.postings.read

@@ -48,7 +48,9 @@ extension IndexSnapshot {
     result.isAtLeast = search.isCut || !search.isAtEnd
     result.hits = Array(hits.dropFirst(request.offset).prefix(request.limit))
     result.all = request.wantsAll ? hits.map(\.key) : []
-    if result.total == 0 { try addReasons(to: &result, query, request, excluded, filter) }
+    if result.total == 0, search.isAtEnd {
+      try addReasons(to: &result, query, request, excluded, filter)
+    }
     return result
   }
 }
@@ -61,12 +63,15 @@ struct ForgivingSearch {
   private var query: SearchQuery
   private let request: SearchRequest
   private var last: SearchResult.HitClass?
+  /// Whether the query has several words, one of which an object may lack.
+  private let hasSeveralWords: Bool
   /// Whether the search left out some words with typing mistakes.
   private(set) var isCut = false
 
   init(_ query: SearchQuery, _ request: SearchRequest) {
     self.query = query
     self.request = request
+    hasSeveralWords = query.plain.count > 1
   }
 
   /// Whether all classes were read.
@@ -85,16 +90,16 @@ struct ForgivingSearch {
       last = .forms
       try snapshot.addForms(to: &query, request)
       query.counts = try snapshot.weigh(query)
-      return (.forms, query == before ? nil : query)
+      return (.forms, query.required == before.required ? nil : query)
     case .forms:
       last = .mistakes
       guard request.isFuzzy else { return (.mistakes, nil) }
       isCut = try snapshot.addMistakes(to: &query, wordsMax: request.wordsMax, isForgiving: true)
       query.counts = try snapshot.weigh(query)
-      return (.mistakes, query == before ? nil : query)
+      return (.mistakes, query.required == before.required ? nil : query)
     case .mistakes:
       last = .partial
-      return (.partial, try snapshot.most(of: query))
+      return (.partial, hasSeveralWords ? try snapshot.most(of: query) : nil)
     case .partial: return nil
     }
   }

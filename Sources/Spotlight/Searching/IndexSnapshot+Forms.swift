@@ -236,7 +236,18 @@ extension IndexSnapshot {
     let key = "# " + expressions.joined(separator: " ")
     let position = isPast ? nil : view.position
     if let position, let known = phraseCounts.counts(of: [key], at: position) { return known[0] }
-    let count = try phraseCounts(query).max() ?? 0
+    let count: Int64
+    if query.terms.allSatisfy(\.symbols.isEmpty) {
+      count = try phraseCounts(query).max() ?? 0
+    } else {
+      // The words of a term count only in the documents that also have its symbols.
+      var found: Int64 = 0
+      try eachAlive(query.match ?? "", try numberStatements()) { _ in
+        found += 1
+        return true
+      }
+      count = found
+    }
     if let position { phraseCounts.keep([count], of: [key], at: position) }
     return count
   }

@@ -113,7 +113,10 @@ extension IndexSnapshot {
                 return unsafe (search.total, [], Self.postings(search))
               }
               unsafe spotlight_sort(&search)
-              let factor = unsafe Self.mistakenFactor(search.exactMin, search.mistakenMax)
+              // The hits of a forgiving search come by class, whatever their scores.
+              let factor =
+                unsafe query.counts == nil
+                ? Self.mistakenFactor(search.exactMin, search.mistakenMax) : 1
               let found = unsafe hits.prefix(Int(search.hitCount)).compactMap { hit in
                 view.key(hit.document).map { key in
                   SearchResult.Hit(

@@ -27,25 +27,25 @@ extension SortedWords {
   /// first, then in the order of their bytes.
   func containing(_ part: String) -> [Int] {
     var part = part
-    var found = Array(repeating: Int64(0), count: Self.containingMax)
-    let count = part.withUTF8 { part in
+    let found = part.withUTF8 { part in
       unsafe part.withMemoryRebound(to: CChar.self) { part in
         unsafe withVocabulary { vocabulary in
-          unsafe spotlight_words_containing(
-            vocabulary,
-            part.baseAddress,
-            Int32(part.count),
-            &found,
-            Int64(Self.containingMax)
-          )
+          unsafe [Int64](unsafeUninitializedCapacity: count) { found, foundCount in
+            foundCount = unsafe Int(
+              spotlight_words_containing(
+                vocabulary,
+                part.baseAddress,
+                Int32(part.count),
+                found.baseAddress,
+                Int64(count)
+              )
+            )
+          }
         }
       }
     }
-    return found.prefix(Int(count)).map(Int.init)
+    return found.map(Int.init)
   }
-
-  /// The maximum count of words that are looked at for a part.
-  private static let containingMax = 16_384
 
   /// Returns the words that differ from a word by a short ending, without those that begin with the
   /// word, in the order of their bytes.
@@ -85,7 +85,7 @@ extension SortedWords {
     }
     let (typed, found) = (ending(word), ending(other))
     guard typed <= endingMax, found <= endingMax, typed + found <= endingsMax else { return false }
-    return found == 0 ? shared > stemMin || typed < endingMax : shared > stemMin
+    return found == 0 || shared > stemMin
   }
 
   /// Returns the ways to divide a word into successive words of the list.
