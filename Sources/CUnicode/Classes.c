@@ -117,8 +117,8 @@ static bool hasWord(const char *text, int32_t length) {
   return false;
 }
 
-// Returns the class of a separator of words. `entry` receives the folded form of a symbol, which is
-// the code point itself where folding yields a space, as for U+00A8.
+// Returns the class of a separator of words. `entry` receives the folded form of a symbol. U+00A8
+// and other symbols whose folded form has a space keep their own code point.
 static enum unicode_class describeSeparator(UChar32 c, struct unicode_folded *entry) {
   uint32_t mask = U_GET_GC_MASK(c);
   // U+FFFD stands for bytes that are no text.

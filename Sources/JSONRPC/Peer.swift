@@ -441,7 +441,7 @@ package final class Peer: @unchecked Sendable {
     phase.fail()
   }
 
-  /// Returns the exit code with which the owner must close the connection.
+  /// Returns the exit code for closing the connection.
   ///
   /// The method returns nil while the connection is open, and after it has returned the exit code
   /// once.

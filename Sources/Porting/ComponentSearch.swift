@@ -10,7 +10,7 @@ struct ComponentSearch {
     ///
     /// The caller enters this object unless it is known.
     case object(String)
-    /// The IDs and the byte ranges of a component's objects, all of which require one another.
+    /// The IDs and the byte ranges of a component's objects. Each object requires all others.
     ///
     /// Every other object that the component requires is in an earlier component or is known to the
     /// caller.

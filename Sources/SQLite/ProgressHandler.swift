@@ -178,7 +178,7 @@ extension SQLiteConnection {
   }
 }
 
-/// A connection's handle, with which a second thread interrupts the connection while it is in use.
+/// A connection's handle, for a second thread that interrupts a running statement.
 @safe private struct InterruptedHandle: @unchecked Sendable {
   let handle: OpaquePointer?
 

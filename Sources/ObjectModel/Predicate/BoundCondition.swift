@@ -26,8 +26,8 @@ package struct BoundCondition: Sendable {
   ///
   /// - Parameters:
   ///   - condition: The condition.
-  ///   - columns: The columns with which the tables begin. They must include every column of the
-  ///     tables that the condition reads; terms that read other columns are unknown.
+  ///   - columns: The columns at the beginning of the tables, at least those of the tables that the
+  ///     condition reads. A term that reads a column outside this list is unknown.
   package init(_ condition: RowCondition, to columns: [String]) {
     self.columns = columns
     term = Self.term(condition, columns)

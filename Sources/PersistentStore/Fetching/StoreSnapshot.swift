@@ -270,7 +270,7 @@ package struct StoreSnapshot {
 
   /// Calls a body with the numbers of the objects of a fetch, in its order and window.
   ///
-  /// The parameters and the result are the same as for `eachObject`, but the body receives only the
+  /// `eachObject` has the same parameters and the same result. Its body receives more than the
   /// object's number.
   @discardableResult
   package func eachNumber(

@@ -100,7 +100,7 @@ struct SchemaComparison {
   /// Whether a writer has to create the triggers, because some are missing or of another version.
   private(set) var lacksTriggers = false
 
-  /// The first difference because of which the store is refused; nil if the store can be used.
+  /// The first difference that makes the store unusable; nil if the store can be used.
   var refusal: Difference? { differences.first { $0.advice != nil } }
 
   private static let damageAdvice: StoreHint = "Restore a backup"

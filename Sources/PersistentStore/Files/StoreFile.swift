@@ -145,8 +145,8 @@ enum StoreFile {
   ///   - path: The path of `store.sqlite`.
   ///   - role: The user of the connection.
   ///   - requested: The model that the caller has; nil for the store's own model.
-  ///   - refusal: Returns the error for a schema difference because of which the store is refused;
-  ///     if nil, the error names the path.
+  ///   - refusal: Returns the error for a schema difference that makes the store unusable; if nil,
+  ///     the error names the path.
   /// - Returns: The metadata.
   /// - Throws: `StoreError`; `SQLiteError`.
   @discardableResult

@@ -42,7 +42,7 @@ package struct PlannedGraph {
     ///
     /// - A to-one: the list has the objects that reference `object` through the to-one.
     /// - A relationship that link rows store: the list has the members of `object`.
-    /// - The opposite direction: the list has the objects of which `object` is a member.
+    /// - The opposite direction: the list has the objects whose lists contain `object`.
     let relationship: Int
     let object: Int64
   }
