@@ -187,6 +187,21 @@ import Testing
     #expect(try index.result("foo€ alone", match: .forgiving).hits.map(\.key) == before)
   }
 
+  // Evidence: P-091e, P-091g
+  @Test func `finds readings of the letters that documents have`() async throws {
+    let index = try TestIndex()
+    index.commit([1: ("latin words", nil), 2: ("すしを食べる", nil)])
+    #expect(await index.catchUp())
+    func found(_ query: String) throws -> [Int64] {
+      try index.result(query, match: .forgiving, prefix: true, fuzzy: true, readings: true)
+        .hits.map(\.key.object)
+    }
+    #expect(try found("beijing") == [] && found("sushi") == [2] && found("sshi") == [])
+    index.commit([3: ("北京", nil)])
+    #expect(await index.catchUp())
+    #expect(try found("beijing") == [3] && found("beij") == [3] && found("\"beijing\"") == [])
+  }
+
   /// A symbol is found by itself, and beside words; punctuation only where a query has no words.
   // Evidence: P-092i
   @Test func `finds symbols`() async throws {

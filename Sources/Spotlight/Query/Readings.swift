@@ -20,13 +20,13 @@ enum Readings {
   /// - Parameters:
   ///   - term: A term of a query.
   ///   - room: The count of alternatives that the query may still have, which the method reduces.
-  ///   - isKnown: Returns whether a document may have a character; nil to keep all characters, and
-  ///     to accept letters for kana that are no syllables.
+  ///   - known: The letters that documents may have; nil to keep all letters, and to accept words
+  ///     for kana that are no syllables.
   /// - Returns: The phrases; `SPOTLIGHT_TOKEN_OR` joins the alternatives at one offset.
   static func phrases(
     of term: SearchQuery.Term,
     room: inout Int,
-    isKnown: ((String) -> Bool)? = nil
+    known: KnownLetters? = nil
   ) -> [SearchQuery.Term.Form] {
     guard !term.isQuoted else { return [] }
     var found: [[[String]]] = []
@@ -34,9 +34,12 @@ enum Readings {
     if wholes.count == 1, let word = wholes.first?.text, word.utf8.count <= lettersMax,
       word.utf8.allSatisfy({ (0x61...0x7A).contains($0) })
     {
-      found += Pinyin.shared.characters(word, isPrefix: term.isPrefix, max: divisionsMax)
-      if isKnown == nil || Romaji.maySyllables(word), let kana = romaji.kana(word),
-        isKnown == nil || Romaji.isSyllables(word, kana)
+      // The table of pinyin takes half a second, which only an index with such characters is worth.
+      if known?.hasIdeographs ?? true {
+        found += Pinyin.shared.characters(word, isPrefix: term.isPrefix, max: divisionsMax)
+      }
+      if known.map({ $0.hasKana && Romaji.maySyllables(word) }) ?? true,
+        let kana = romaji.kana(word), known == nil || Romaji.isSyllables(word, kana)
       {
         found.append(kana.map { [$0] })
       }
@@ -45,7 +48,7 @@ enum Readings {
       if places.count == tokens.count { found.append(places) }
     }
     return found.compactMap { places in
-      let places = isKnown.map { isKnown in places.map { $0.filter(isKnown) } } ?? places
+      let places = known.map { known in places.map { $0.filter(known.contains) } } ?? places
       let count = places.reduce(0) { $0 + $1.count }
       guard !places.isEmpty, places.allSatisfy({ !$0.isEmpty }), count <= room else { return nil }
       room -= count
@@ -71,6 +74,29 @@ enum Readings {
   }
 
   private static let romaji = Romaji()
+}
+
+/// The letters of scripts without spaces that documents may have.
+struct KnownLetters {
+  private let words: SortedWords
+  /// Whether a document may have an ideograph, and whether it may have kana, as the index has them.
+  let hasIdeographs, hasKana: Bool
+
+  /// Takes the letters from the words of the index.
+  init(_ words: SortedWords) {
+    func hasLetter(_ range: ClosedRange<Unicode.Scalar>) -> Bool {
+      let index = words.firstIndex(from: String(range.lowerBound).utf8)
+      guard index < words.count, let first = words.text(index).unicodeScalars.first else {
+        return false
+      }
+      return range.contains(first)
+    }
+    self.words = words
+    hasIdeographs = hasLetter("\u{4E00}"..."\u{9FFF}")
+    hasKana = hasLetter("\u{30A1}"..."\u{30FE}")
+  }
+
+  func contains(_ letter: String) -> Bool { words.contains(letter.utf8) }
 }
 
 /// The Chinese characters by their pinyin syllables without tones.

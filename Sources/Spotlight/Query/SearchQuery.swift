@@ -255,13 +255,13 @@ package struct SearchQuery: Sendable, Equatable {
 
   /// Adds to each required term the phrases of which the term may be a reading.
   ///
-  /// - Parameter isKnown: Returns whether a document may have a character, for a search that leaves
-  ///   out terms with operators and all other characters; nil for any other search.
-  mutating func addReadings(_ isKnown: ((String) -> Bool)? = nil) {
+  /// - Parameter known: The letters that documents may have, for a forgiving search, which leaves
+  ///   out all other letters and terms with operators; nil for any other search.
+  mutating func addReadings(_ known: KnownLetters? = nil) {
     var room = Readings.alternativesMax
     addForms { term in
-      guard isKnown == nil || !term.isLiteral else { return [] }
-      return Readings.phrases(of: term, room: &room, isKnown: isKnown)
+      guard known == nil || !term.isLiteral else { return [] }
+      return Readings.phrases(of: term, room: &room, known: known)
     }
   }
 

@@ -40,7 +40,7 @@ extension IndexSnapshot {
     }
     try addJoined(to: &query, plain, statements)
     guard request.hasReadings else { return }
-    query.addReadings { words.contains($0.utf8) }
+    query.addReadings(KnownLetters(words))
   }
 
   /// Returns whether so many documents have a term as it was typed that it has no typing mistakes.
