@@ -10,6 +10,46 @@ static uint32_t startOf(const struct spotlight_vocabulary *words, int64_t index)
   return index == 0 ? 0 : words->ends[index - 1];
 }
 
+// MARK: Blocks
+
+// The count of successive words that share a bit in each bitmap.
+enum { BLOCK = 128 };
+
+int64_t spotlight_bitmap_size(int64_t count) {
+  return (count + BLOCK * 64 - 1) / (BLOCK * 64);
+}
+
+static uint32_t hashOf(const char *three) {
+  const unsigned char *bytes = (const unsigned char *)three;
+  uint32_t joined = (uint32_t)bytes[0] << 16 | (uint32_t)bytes[1] << 8 | bytes[2];
+  // The upper bits of the product depend on all bytes.
+  return (joined * 2654435761u) >> 20;
+}
+
+_Static_assert(SPOTLIGHT_TRIPLES_MAX == 1 << 12, "a hash has 12 bits");
+
+void spotlight_describe_words(
+  const char *bytes, const uint32_t *ends, int64_t count, uint16_t *shared, uint64_t *triples
+) {
+  int64_t size = spotlight_bitmap_size(count);
+  const char *former = bytes;
+  uint32_t formerSize = 0, start = 0;
+  for (int64_t index = 0; index < count; index++) {
+    const char *word = bytes + start;
+    uint32_t wordSize = ends[index] - start, most = wordSize < formerSize ? wordSize : formerSize;
+    uint32_t same = 0;
+    while (same < most && same < UINT16_MAX && former[same] == word[same]) same++;
+    shared[index] = (uint16_t)same;
+    int64_t block = index / BLOCK;
+    for (uint32_t at = 0; at + 3 <= wordSize; at++) {
+      triples[hashOf(word + at) * size + block / 64] |= (uint64_t)1 << (block % 64);
+    }
+    former = word;
+    formerSize = wordSize;
+    start = ends[index];
+  }
+}
+
 // MARK: Parts
 
 struct part {
@@ -23,33 +63,46 @@ static int compareParts(const void *a, const void *b) {
   return first->index < second->index ? -1 : first->index > second->index;
 }
 
-int64_t spotlight_words_containing(
-  const struct spotlight_vocabulary *words, const char *part, int32_t size, int64_t *found,
-  int64_t foundMax
+// Adds the words of one block that contain a part after their first letter.
+static void takeParts(
+  const struct spotlight_vocabulary *words, int64_t block, const char *part, uint32_t size,
+  struct part *parts, int64_t *count
 ) {
-  if (size <= 0 || words->count == 0 || foundMax <= 0) return 0;
-  struct part *parts = malloc((size_t)foundMax * sizeof *parts);
-  if (!parts) return 0;
-  int64_t count = 0, low = 0;
-  const char *bytes = words->bytes, *at = bytes, *end = bytes + words->ends[words->count - 1];
-  while (count < foundMax && at < end) {
-    at = memmem(at, (size_t)(end - at), part, (size_t)size);
-    if (!at) break;
-    // The word that contains the first byte of the part.
+  int64_t index = block * BLOCK, last = index + BLOCK < words->count ? index + BLOCK : words->count;
+  const char *bytes = words->bytes, *end = bytes + words->ends[last - 1];
+  const char *at = bytes + startOf(words, index);
+  while (at < end && (at = memmem(at, (size_t)(end - at), part, size))) {
     uint32_t offset = (uint32_t)(at - bytes);
-    int64_t high = words->count;
-    while (low < high) {
-      int64_t middle = (low + high) / 2;
-      if (words->ends[middle] <= offset) low = middle + 1;
-      else high = middle;
-    }
-    if (offset == startOf(words, low) || offset + (uint32_t)size > words->ends[low]) {
+    while (words->ends[index] <= offset) index++;
+    if (offset == startOf(words, index) || offset + size > words->ends[index]) {
       // The part begins the word, or would continue in the next word.
       at++;
       continue;
     }
-    parts[count++] = (struct part){words->ends[low] - startOf(words, low), low};
-    at = bytes + words->ends[low];
+    parts[(*count)++] = (struct part){words->ends[index] - startOf(words, index), index};
+    at = bytes + words->ends[index];
+  }
+}
+
+int64_t spotlight_words_containing(
+  const struct spotlight_vocabulary *words, const char *part, int32_t size, int64_t *found,
+  int64_t foundMax
+) {
+  if (size <= 0 || words->count == 0 || foundMax < words->count) return 0;
+  struct part *parts = malloc((size_t)foundMax * sizeof *parts);
+  if (!parts) return 0;
+  int64_t count = 0, bitmapSize = spotlight_bitmap_size(words->count);
+  int64_t blockCount = (words->count + BLOCK - 1) / BLOCK;
+  for (int64_t element = 0; element < bitmapSize; element++) {
+    uint64_t blocks = ~(uint64_t)0;
+    for (int32_t at = 0; at + 3 <= size && blocks; at++) {
+      blocks &= words->triples[hashOf(part + at) * bitmapSize + element];
+    }
+    for (; blocks; blocks &= blocks - 1) {
+      int64_t block = element * 64 + __builtin_ctzll(blocks);
+      if (block >= blockCount) break;
+      takeParts(words, block, part, (uint32_t)size, parts, &count);
+    }
   }
   qsort(parts, (size_t)count, sizeof *parts, compareParts);
   for (int64_t index = 0; index < count; index++) found[index] = parts[index].index;
@@ -132,23 +185,17 @@ static int32_t leastPossible(const struct costs *costs) {
 
 // Returns the index after the words that begin with the same bytes as a word.
 static int64_t behind(const struct spotlight_vocabulary *words, int64_t index, int32_t size) {
-  const char *prefix = words->bytes + startOf(words, index);
-  int64_t low = index, step = 1, count = words->count;
-#define BEGINS(at) \
-  (words->ends[at] - startOf(words, at) >= (uint32_t)size \
-   && memcmp(words->bytes + startOf(words, at), prefix, (size_t)size) == 0)
-  while (low + step < count && BEGINS(low + step)) {
-    low += step;
-    step *= 2;
+  enum { STEP = 16 };
+  const uint16_t *shared = words->shared;
+  index++;
+  // The inner loop has no exit, so that the compiler makes it a few vector instructions.
+  for (; index + STEP <= words->count; index += STEP) {
+    int others = 0;
+    for (int step = 0; step < STEP; step++) others |= shared[index + step] < size;
+    if (others) break;
   }
-  int64_t high = low + step < count ? low + step : count;
-  while (low + 1 < high) {
-    int64_t middle = (low + high) / 2;
-    if (BEGINS(middle)) low = middle;
-    else high = middle;
-  }
-#undef BEGINS
-  return high;
+  while (index < words->count && shared[index] >= size) index++;
+  return index;
 }
 
 // Reads the letter at an offset of a word, and moves the offset past it.
@@ -177,16 +224,12 @@ void spotlight_near_words(
     .depthMax = letterCount + mistakesMax,
   };
   for (int32_t index = 0; index <= letterCount; index++) costs.rows[0][index] = atMost(index);
-  const char *former = words->bytes;
   for (int64_t index = 0; index < words->count;) {
     const char *word = words->bytes + startOf(words, index);
     int32_t size = (int32_t)(words->ends[index] - startOf(words, index));
-    // The costs of the beginning that the word shares with the former word are known.
-    int32_t most = costs.depth > 0 ? costs.ends[costs.depth - 1] : 0, shared = 0;
-    if (most > size) most = size;
-    while (shared < most && former[shared] == word[shared]) shared++;
-    while (costs.depth > 0 && costs.ends[costs.depth - 1] > shared) costs.depth--;
-    former = word;
+    // The costs of the beginning that the word shares with the former word are known: all words
+    // between them share more with the former word.
+    while (costs.depth > 0 && costs.ends[costs.depth - 1] > words->shared[index]) costs.depth--;
     for (;;) {
       int32_t offset = costs.depth > 0 ? costs.ends[costs.depth - 1] : 0;
       int32_t total = totalCost(&costs);

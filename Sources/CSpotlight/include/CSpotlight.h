@@ -51,8 +51,23 @@ struct spotlight_vocabulary {
   const char *bytes;
   /// The end offset of each word.
   const uint32_t *ends;
+  /// The count of bytes that each word shares with the beginning of the word before it, at most
+  /// 65,535.
+  const uint16_t *shared;
+  /// The blocks of words in which three bytes occur, for each of SPOTLIGHT_TRIPLES_MAX hashes of
+  /// three bytes: a bitmap of `spotlight_bitmap_size` elements.
+  const uint64_t *triples;
   int64_t count;
 };
+
+enum { SPOTLIGHT_TRIPLES_MAX = 4096 };
+
+/// Returns the count of 64-bit elements in the bitmap of the blocks of so many words.
+int64_t spotlight_bitmap_size(int64_t count);
+
+/// Fills `shared` and `triples`, which must be zero, of so many words.
+void spotlight_describe_words(
+  const char *bytes, const uint32_t *ends, int64_t count, uint16_t *shared, uint64_t *triples);
 
 /// Finds the words that contain a part after their first letter.
 ///

@@ -43,7 +43,7 @@ package final class SearchIndex: LogFollower {
   private let use: IndexUse
   let documents: DocumentTable
   let vocabulary = Vocabulary()
-  private let phraseCounts = PhraseCounts()
+  private let termCache = TermCache()
   let state: Mutex<IndexState>
   let thread = IndexThread()
 
@@ -170,7 +170,7 @@ package final class SearchIndex: LogFollower {
       layout: layout,
       documents: documents,
       vocabulary: vocabulary,
-      phraseCounts: phraseCounts,
+      termCache: termCache,
       whenStale: { [weak self] in self?.follow() }
     )
   }

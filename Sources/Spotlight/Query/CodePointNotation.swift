@@ -22,6 +22,13 @@ enum CodePointNotation {
   /// The texts before and after the hexadecimal digits of a notation.
   private static let frames = [("u+", ""), ("0x", ""), ("\\u{", "}"), ("\\u", ""), ("&#x", ";")]
 
+  /// Returns whether a word is a whole notation, and not the beginning of some word.
+  ///
+  /// A number of less than four digits may be unfinished.
+  static func isWhole(_ text: String) -> Bool {
+    text.utf8.count >= 6 && scalar(in: text) != nil
+  }
+
   private static func scalar(in text: String) -> Unicode.Scalar? {
     let scalars = text.unicodeScalars
     if scalars.count == 1 { return scalars.first }

@@ -1,5 +1,6 @@
 import CSpotlight
 import CUnicode
+import Dispatch
 import Synchronization
 
 /// The texts of which a typed word may be a reading: pinyin of Chinese characters, romaji of kana,
@@ -34,8 +35,7 @@ enum Readings {
     if wholes.count == 1, let word = wholes.first?.text, word.utf8.count <= lettersMax,
       word.utf8.allSatisfy({ (0x61...0x7A).contains($0) })
     {
-      // The table of pinyin takes half a second, which only an index with such characters is worth.
-      if known?.hasIdeographs ?? true {
+      if known.map({ $0.hasIdeographs && Pinyin.maySyllables(word) }) ?? true {
         found += Pinyin.shared.characters(word, isPrefix: term.isPrefix, max: divisionsMax)
       }
       if known.map({ $0.hasKana && Romaji.maySyllables(word) }) ?? true,
@@ -78,33 +78,82 @@ enum Readings {
 
 /// The letters of scripts without spaces that documents may have.
 struct KnownLetters {
-  private let words: SortedWords
+  private let words: WordList
   /// Whether a document may have an ideograph, and whether it may have kana, as the index has them.
   let hasIdeographs, hasKana: Bool
 
   /// Takes the letters from the words of the index.
-  init(_ words: SortedWords) {
+  init(_ words: WordList) {
     func hasLetter(_ range: ClosedRange<Unicode.Scalar>) -> Bool {
-      let index = words.firstIndex(from: String(range.lowerBound).utf8)
-      guard index < words.count, let first = words.text(index).unicodeScalars.first else {
-        return false
+      words.parts.contains { words in
+        let index = words.firstIndex(from: String(range.lowerBound).utf8)
+        guard index < words.count, let first = words.text(index).unicodeScalars.first else {
+          return false
+        }
+        return range.contains(first)
       }
-      return range.contains(first)
     }
     self.words = words
     hasIdeographs = hasLetter("\u{4E00}"..."\u{9FFF}")
     hasKana = hasLetter("\u{30A1}"..."\u{30FE}")
+    if hasIdeographs { Pinyin.prepare() }
   }
 
   func contains(_ letter: String) -> Bool { words.contains(letter.utf8) }
 }
 
 /// The Chinese characters by their pinyin syllables without tones.
-private struct Pinyin: Sendable {
-  /// The shared table; its creation at the first use takes some tenths of a second.
-  static let shared = Pinyin()
+package struct Pinyin: Sendable {
+  /// The shared table; its creation at the first use takes half a second.
+  package static let shared = Pinyin()
 
-  private var characters: [String: [String]] = [:]
+  private static let isPrepared = Atomic(false)
+
+  /// Begins to create the shared table, so that the first search of a reading waits less.
+  static func prepare() {
+    guard !isPrepared.exchange(true, ordering: .relaxed) else { return }
+    DispatchQueue.global(qos: .utility).async { _ = shared }
+  }
+
+  /// Returns whether a word may consist of pinyin syllables, of which the last one may be
+  /// unfinished, without the table.
+  ///
+  /// A syllable has a consonant, zh, ch, sh or neither; vowels; and n, ng, r or neither. Few have
+  /// no vowel.
+  package static func maySyllables(_ word: String) -> Bool {
+    let letters = Array(word.utf8)
+    // The offsets at which a syllable may begin.
+    var starts: Set<Int> = [0]
+    for start in letters.indices where starts.contains(start) {
+      func begins(_ text: String, at offset: Int) -> Bool {
+        letters[offset...].starts(with: text.utf8)
+      }
+      for syllable in withoutVowels where begins(syllable, at: start) {
+        starts.insert(start + syllable.utf8.count)
+      }
+      for initial in 0...2 where start + initial <= letters.count {
+        let consonants = String(decoding: letters[start..<start + initial], as: UTF8.self)
+        guard !consonants.utf8.contains(where: vowels.contains),
+          initial < 2 || ["zh", "ch", "sh", "hn"].contains(consonants)
+        else { continue }
+        var end = start + initial
+        if end == letters.count { return true }
+        while end < letters.count, vowels.contains(letters[end]) {
+          end += 1
+          starts.insert(end)
+          for final in ["n", "ng", "r"] where begins(final, at: end) {
+            starts.insert(end + final.utf8.count)
+          }
+        }
+      }
+    }
+    return starts.contains(letters.count)
+  }
+
+  private static let vowels = Array("aeiouv".utf8)
+  private static let withoutVowels = ["hm", "hng", "m", "n", "ng"]
+
+  package private(set) var characters: [String: [String]] = [:]
   private var longest = 0
 
   private init() {

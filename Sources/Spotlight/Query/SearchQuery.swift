@@ -59,6 +59,14 @@ package struct SearchQuery: Sendable, Equatable {
     required[last][required[last].count - 1].isPrefix = true
   }
 
+  /// Makes a notation of a code point at the end of the query a whole word.
+  mutating func finishNotation() {
+    guard let last = required.indices.last, required[last].count == 1,
+      !required[last][0].isLiteral, CodePointNotation.isWhole(required[last][0].text)
+    else { return }
+    required[last][0].isPrefix = false
+  }
+
   /// Whether the query has no positive term and so finds nothing.
   var isEmpty: Bool { required.isEmpty }
 

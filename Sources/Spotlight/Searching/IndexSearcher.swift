@@ -9,7 +9,7 @@ package final class IndexSearcher {
   private let layout: IndexLayout
   private let documents: DocumentTable
   private let vocabulary: Vocabulary
-  private let phraseCounts: PhraseCounts
+  private let termCache: TermCache
   private let path: String
   /// The files that were opened.
   private let files: OpenedFiles
@@ -23,14 +23,14 @@ package final class IndexSearcher {
     layout: IndexLayout,
     documents: DocumentTable,
     vocabulary: Vocabulary,
-    phraseCounts: PhraseCounts,
+    termCache: TermCache,
     whenStale: @escaping @Sendable () -> Void
   ) throws {
     self.whenStale = whenStale
     self.layout = layout
     self.documents = documents
     self.vocabulary = vocabulary
-    self.phraseCounts = phraseCounts
+    self.termCache = termCache
     self.path = path
     queue = try SpotlightError.opening(path) { try IndexFile.open(path, readonly: true) }
     files = OpenedFiles(path)
@@ -97,7 +97,7 @@ package final class IndexSearcher {
       layout: layout,
       view: seen,
       vocabulary: vocabulary,
-      phraseCounts: phraseCounts,
+      termCache: termCache,
       interruption: db.progress.interruption
     )
     if let past {

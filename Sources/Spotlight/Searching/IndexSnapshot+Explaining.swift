@@ -244,6 +244,6 @@ extension IndexSnapshot {
       mistakesMax: word.unicodeScalars.count >= 4 ? 2 : 1,
       isPrefix: false
     )
-    return search.near(SortedWords().merged(with: words)).map(\.text)
+    return search.near(WordList(SortedWords(words))).map(\.text)
   }
 }

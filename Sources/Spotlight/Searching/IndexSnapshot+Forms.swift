@@ -29,14 +29,16 @@ extension IndexSnapshot {
     let words = try vocabulary.words(db)
     try query.splitTerms(wordsMax: request.wordsMax) { term in
       guard try !isFound(term, statements), let word = term.word else { return [] }
-      guard try !request.isFuzzy || near(term).near.isEmpty else { return [] }
+      guard try !request.isFuzzy || near(term).words.isEmpty else { return [] }
       return try splits(of: word, words, statements, max: 1).first ?? []
     }
     let plain = query.plain
     for index in plain {
       try interruption?.check()
       let term = query.required[index][0]
-      query.add(try forms(of: term, request, words, statements), to: index)
+      let key = (request.isPrefix ? "*" : "") + (term.isPrefix ? "*" : " ") + term.text
+      let found = try cached(\.forms, key) { try forms(of: term, request, words, statements) }
+      query.add(found, to: index)
     }
     try addJoined(to: &query, plain, statements)
     guard request.hasReadings else { return }
@@ -45,9 +47,14 @@ extension IndexSnapshot {
 
   /// Returns whether so many documents have a term as it was typed that it has no typing mistakes.
   func isTrusted(_ term: SearchQuery.Term) throws -> Bool {
+    try typedCount(term) >= Self.trustedMin
+  }
+
+  /// Returns the count of the documents that have a term as it was typed.
+  private func typedCount(_ term: SearchQuery.Term) throws -> Int64 {
     var query = SearchQuery(term)
     query.removeForms(of: 0)
-    return try documentCount(query) >= Self.trustedMin
+    return try documentCount(query)
   }
 
   /// Returns whether a document has a term as it was typed, or a word that begins with it.
@@ -55,6 +62,7 @@ extension IndexSnapshot {
     _ term: SearchQuery.Term,
     _ statements: [PreparedStatement]
   ) throws -> Bool {
+    if try typedCount(term) > 0 { return true }
     var term = term
     if (term.word?.unicodeScalars.count ?? 0) >= Self.prefixMin { term.isPrefix = true }
     return try isAlive(SearchQuery.expression(term, isExact: true), statements)
@@ -63,7 +71,7 @@ extension IndexSnapshot {
   private func forms(
     of term: SearchQuery.Term,
     _ request: SearchRequest,
-    _ words: SortedWords,
+    _ words: WordList,
     _ statements: [PreparedStatement]
   ) throws -> [SearchQuery.Term.Form] {
     var forms: [SearchQuery.Term.Form] = []
@@ -84,11 +92,10 @@ extension IndexSnapshot {
       let tokens = [found.joined(separator: Readings.alternative)]
       forms.append(.init(tokens: tokens, mistakes: 1, kind: kind, label: "\(word)~"))
     }
-    add(try alive(UmlautSpelling.others(of: term.text), statements, max: .max), .spelling)
+    add(UmlautSpelling.others(of: term.text).filter { words.contains($0.utf8) }, .spelling)
     add(try alive(words.inflections(of: word), statements, max: Self.inflectionsMax), .inflection)
     if word.unicodeScalars.count >= Self.partMin {
-      let parts = words.containing(word).lazy.map(words.text)
-      add(try alive(parts, statements, max: Self.partsMax), .part)
+      add(try alive(words.containing(word), statements, max: Self.partsMax), .part)
     }
     for split in try splits(of: word, words, statements, max: Self.splitsMax) {
       forms.append(.init(tokens: split, mistakes: 1, kind: .split))
@@ -96,12 +103,15 @@ extension IndexSnapshot {
     return forms
   }
 
-  /// Returns the first words that occur in live documents.
+  /// Returns the first words that occur in live documents; all words where they are few.
   private func alive(
     _ words: some Sequence<String>,
     _ statements: [PreparedStatement],
     max: Int
   ) throws -> [String] {
+    let first = Array(words.prefix(max + 1))
+    // The words of dead documents match nothing. They only must not take the place of others.
+    guard first.count > max else { return first }
     var alive: [String] = []
     for word in words {
       guard alive.count < max else { break }
@@ -114,21 +124,20 @@ extension IndexSnapshot {
   /// way; those of more frequent words first.
   private func splits(
     of word: String,
-    _ words: SortedWords,
+    _ words: WordList,
     _ statements: [PreparedStatement],
     max: Int
   ) throws -> [[String]] {
     guard word.unicodeScalars.count >= Self.splitMin else { return [] }
-    var counts: [String: Int64] = [:]
     func count(_ word: String) throws -> Int64 {
-      if let count = counts[word] { return count }
-      var count: Int64 = 0
-      try eachAlive("\"\(word)\"", statements) { _ in
-        count += 1
-        return count < Self.frequentMin
+      try cached(\.counts, "# \(word)") {
+        var count: Int64 = 0
+        try eachAlive("\"\(word)\"", statements) { _ in
+          count += 1
+          return count < Self.frequentMin
+        }
+        return count
       }
-      counts[word] = count
-      return count
     }
     for parts in 2...3 {
       var ways: [(parts: [String], weight: Double)] = []
@@ -232,23 +241,26 @@ extension IndexSnapshot {
   /// Returns the count of the live documents of all entities that have the most frequent phrase of
   /// a query of one list.
   private func documentCount(_ query: SearchQuery) throws -> Int64 {
-    let expressions = query.phraseExpressions
-    let key = "# " + expressions.joined(separator: " ")
-    let position = isPast ? nil : view.position
-    if let position, let known = phraseCounts.counts(of: [key], at: position) { return known[0] }
-    let count: Int64
-    if query.terms.allSatisfy(\.symbols.isEmpty) {
-      count = try phraseCounts(query).max() ?? 0
-    } else {
-      // The words of a term count only in the documents that also have its symbols.
-      var found: Int64 = 0
-      try eachAlive(query.match ?? "", try numberStatements()) { _ in
-        found += 1
+    guard query.terms.contains(where: { !$0.symbols.isEmpty }) else {
+      let phrases = query.phraseExpressions
+      if let position = cachedPosition, let known = termCache.counts(of: phrases, at: position) {
+        return known.max() ?? 0
+      }
+      let counts = try phraseCounts(query)
+      if let position = cachedPosition, phrases.allSatisfy({ $0.utf8.count <= Self.keptBytesMax }) {
+        termCache.keep(counts, of: phrases, at: position)
+      }
+      return counts.max() ?? 0
+    }
+    // The words of a term count only in the documents that also have its symbols.
+    let match = query.match ?? ""
+    return try cached(\.counts, match) {
+      var count: Int64 = 0
+      try eachAlive(match, try numberStatements()) { _ in
+        count += 1
         return true
       }
-      count = found
+      return count
     }
-    if let position { phraseCounts.keep([count], of: [key], at: position) }
-    return count
   }
 }

@@ -30,40 +30,36 @@ extension IndexSnapshot {
     func isMissing(_ term: SearchQuery.Term) throws -> Bool {
       try !isAlive(SearchQuery.expression(term, isExact: true), statements)
     }
-    var known: [String: (near: [NearWord], isComplete: Bool)] = [:]
-    func near(_ term: SearchQuery.Term) throws -> (near: [NearWord], isComplete: Bool) {
-      let key = term.text + (term.isPrefix ? "*" : "")
-      if let near = known[key] { return near }
-      let near = try isForgiving && isTrusted(term) ? ([], true) : self.near(term)
-      known[key] = near
-      return near
+    func near(_ term: SearchQuery.Term) throws -> NearWords {
+      try isForgiving && isTrusted(term) ? NearWords() : self.near(term)
     }
     try query.divideTerms(wordsMax: wordsMax) { term in
-      guard !isForgiving || !term.isLiteral else { return false }
-      return try isMissing(term) && near(term).near.isEmpty
+      guard try !isForgiving || !term.isLiteral && !isTrusted(term) else { return false }
+      return try isMissing(term) && self.near(term).words.isEmpty
     }
     try query.addForms { term in
       guard !isForgiving || !term.isLiteral else { return [] }
-      let (near, isComplete) = try near(term)
-      if !isComplete { isCut = true }
-      let words = isForgiving ? pooled(near, of: term) : apart(near, of: term)
+      let near = try near(term)
+      if !near.isComplete { isCut = true }
+      let words = isForgiving ? pooled(near.words, of: term) : apart(near.words, of: term)
       let runs = term.meantRuns
       return try words + (runs.isEmpty || !isMissing(term) ? [] : runs)
     }
     return isCut
   }
 
-  /// Returns the words of live documents that differ from a term by typing mistakes, and whether
-  /// these are all such words.
-  func near(_ term: SearchQuery.Term) throws -> (near: [NearWord], isComplete: Bool) {
-    guard let word = term.mistakable else { return ([], true) }
-    try interruption?.check()
-    let search = MistakeSearch(
-      word,
-      mistakesMax: MistakeSearch.mistakesMax(of: word),
-      isPrefix: term.isPrefix
-    )
-    return try alive(search, isPrefix: term.isPrefix, max: Self.nearMax)
+  /// Returns the words of live documents that differ from a term by typing mistakes.
+  func near(_ term: SearchQuery.Term) throws -> NearWords {
+    guard let word = term.mistakable else { return NearWords() }
+    return try cached(\.near, word + (term.isPrefix ? "*" : "")) {
+      try interruption?.check()
+      let search = MistakeSearch(
+        word,
+        mistakesMax: MistakeSearch.mistakesMax(of: word),
+        isPrefix: term.isPrefix
+      )
+      return try alive(search, isPrefix: term.isPrefix, max: Self.nearMax)
+    }
   }
 
   /// Returns a form for each word.
@@ -98,20 +94,16 @@ extension IndexSnapshot {
 
   /// Returns the first words of a mistake search that occur in live documents, so that words of
   /// dead documents do not change a result.
-  private func alive(
-    _ search: MistakeSearch,
-    isPrefix: Bool,
-    max: Int
-  ) throws -> (near: [NearWord], isComplete: Bool) {
+  private func alive(_ search: MistakeSearch, isPrefix: Bool, max: Int) throws -> NearWords {
     let statements = try numberStatements()
     var alive: [NearWord] = []
     for near in search.near(try vocabulary.words(db)) {
       let expression = "\"\(near.text)\"" + (isPrefix ? " *" : "")
       guard try isAlive(expression, statements) else { continue }
-      if alive.count == max { return (alive, false) }
+      if alive.count == max { return NearWords(words: alive, isComplete: false) }
       alive.append(near)
     }
-    return (alive, true)
+    return NearWords(words: alive)
   }
 
   /// Returns the nearest words of the index for missing words of a query, if these words find
@@ -148,7 +140,7 @@ extension IndexSnapshot {
   ) throws -> [String] {
     let mistakesMax = word.unicodeScalars.count >= 4 ? 2 : 1
     let search = MistakeSearch(word, mistakesMax: mistakesMax, isPrefix: false)
-    let (all, _) = try alive(search, isPrefix: false, max: Self.insteadMax.tried)
+    let all = try alive(search, isPrefix: false, max: Self.insteadMax.tried).words
     var found: [(near: NearWord, documents: Int64)] = []
     for near in all {
       let total = try rank(SearchQuery(word: near.text), request, excluded, hitMax: 0).total

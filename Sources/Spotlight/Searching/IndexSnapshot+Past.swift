@@ -98,7 +98,7 @@ extension IndexSnapshot {
         }
       }
     }
-    if let counted, let known = phraseCounts.counts(of: counted.phrases, at: counted.position) {
+    if let counted, let known = termCache.counts(of: counted.phrases, at: counted.position) {
       unsafe search.skippedCount = known.reduce(0, +)
       return try unsafe set(known, &search)
     }
@@ -154,14 +154,13 @@ extension IndexSnapshot {
   /// - Returns: Whether the expression matches a live document.
   /// - Throws: `SQLiteError`.
   func isAlive(_ expression: String, _ statements: [PreparedStatement]) throws -> Bool {
-    let position = isPast || expression.utf8.count > 128 ? nil : view.position
-    if let position, let known = phraseCounts.isAlive(expression, at: position) { return known }
-    var isAlive = false
-    try eachAlive(expression, statements) { _ in
-      isAlive = true
-      return false
+    try cached(\.alive, expression) {
+      var isAlive = false
+      try eachAlive(expression, statements) { _ in
+        isAlive = true
+        return false
+      }
+      return isAlive
     }
-    if let position { phraseCounts.keep(isAlive: isAlive, expression, at: position) }
-    return isAlive
   }
 }

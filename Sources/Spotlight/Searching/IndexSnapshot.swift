@@ -11,7 +11,7 @@ package struct IndexSnapshot {
   let layout: IndexLayout
   var view: DocumentTable.View
   let vocabulary: Vocabulary
-  let phraseCounts: PhraseCounts
+  let termCache: TermCache
   /// The objects of a past commit whose texts the index does not have.
   ///
   /// Such objects changed more than once before the index read them. The object number 0 stands for
@@ -67,6 +67,7 @@ package struct IndexSnapshot {
     }
     let excluded = try SpotlightError.reading { try numbers(of: excluded) }
     guard request.match != .forgiving else {
+      query.finishNotation()
       return try forgivingSearch(query, request, excluded, filter)
     }
     if request.match == .any { query.requirement = .any }

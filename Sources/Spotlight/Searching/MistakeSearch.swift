@@ -4,7 +4,7 @@ import CSpotlight
 ///
 /// A mistake is an extra letter, a missing letter, a wrong letter, or two adjacent letters in the
 /// wrong order. No letter has two mistakes.
-struct MistakeSearch {
+package struct MistakeSearch {
   /// The code points of the typed word.
   private let letters: [UInt32]
   private let mistakesMax: Int
@@ -17,7 +17,7 @@ struct MistakeSearch {
     return count >= 8 ? 2 : count >= 4 ? 1 : 0
   }
 
-  init(_ word: String, mistakesMax: Int, isPrefix: Bool) {
+  package init(_ word: String, mistakesMax: Int, isPrefix: Bool) {
     letters = word.unicodeScalars.map(\.value)
     self.mistakesMax = mistakesMax
     self.isPrefix = isPrefix
@@ -25,8 +25,36 @@ struct MistakeSearch {
 
   /// Returns the words with mistakes, by the count of mistakes, then in the order of their code
   /// points.
-  func near(_ words: SortedWords) -> [NearWord] {
+  package func near(_ words: WordList) -> [NearWord] {
     guard mistakesMax > 0, letters.count <= SPOTLIGHT_WORD_LETTERS_MAX else { return [] }
+    var near: [NearWord] = []
+    for words in words.parts {
+      for found in self.found(words) {
+        let bytes = words.word(found.index).prefix(found.size)
+        let word = NearWord(text: String(decoding: bytes, as: UTF8.self), mistakes: found.mistakes)
+        // Several lists can have words with the same beginning.
+        if !isPrefix || !near.contains(word) { near.append(word) }
+      }
+    }
+    let sign = Self.sign(letters.first)
+    return
+      near
+      .filter { word in
+        let scalars = word.text.unicodeScalars
+        // A letter of a script without spaces is no word of its own.
+        return Self.sign(scalars.first?.value) == sign
+          && (scalars.count > 1 || Tokens.start(of: word.text) == nil)
+      }
+      .sorted { first, second in
+        first.mistakes != second.mistakes
+          ? first.mistakes < second.mistakes
+          : first.text.utf8.lexicographicallyPrecedes(second.text.utf8)
+      }
+  }
+
+  /// Returns the words with mistakes of one list, as an index, the count of compared bytes, and the
+  /// count of mistakes.
+  private func found(_ words: SortedWords) -> [(index: Int, size: Int, mistakes: Int)] {
     var found: [(index: Int, size: Int, mistakes: Int)] = []
     unsafe words.withVocabulary { vocabulary in
       unsafe withUnsafeMutablePointer(to: &found) { found in
@@ -45,22 +73,7 @@ struct MistakeSearch {
         }
       }
     }
-    let sign = Self.sign(letters.first)
-    return found.map { word in
-      let bytes = words.bytes[words[word.index].prefix(word.size)]
-      return NearWord(text: String(decoding: bytes, as: UTF8.self), mistakes: word.mistakes)
-    }
-    .filter { word in
-      let scalars = word.text.unicodeScalars
-      // A letter of a script without spaces is no word of its own.
-      return Self.sign(scalars.first?.value) == sign
-        && (scalars.count > 1 || Tokens.start(of: word.text) == nil)
-    }
-    .sorted { first, second in
-      first.mistakes != second.mistakes
-        ? first.mistakes < second.mistakes
-        : first.text.utf8.lexicographicallyPrecedes(second.text.utf8)
-    }
+    return found
   }
 
   /// Returns the letter if it is the sign before a tag or a name, which no mistake changes.
@@ -71,7 +84,14 @@ struct MistakeSearch {
 
 /// A word of the index that differs from a typed word by typing mistakes, or the beginning of such
 /// words.
-struct NearWord: Sendable, Equatable {
-  let text: String
-  let mistakes: Int
+package struct NearWord: Sendable, Equatable {
+  package let text: String
+  package let mistakes: Int
+}
+
+/// Words of live documents that differ from a typed word by typing mistakes.
+struct NearWords: Sendable {
+  var words: [NearWord] = []
+  /// Whether these are all such words.
+  var isComplete = true
 }

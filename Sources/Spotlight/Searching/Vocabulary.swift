@@ -17,8 +17,8 @@ final class Vocabulary: Sendable {
 
   private struct State {
     var origin: Origin?
-    var words = SortedWords()
-    /// Words that are to be merged with `words`.
+    var words = WordList()
+    /// Words that are to be added to `words`.
     var later: [[UInt8]] = []
   }
 
@@ -31,16 +31,15 @@ final class Vocabulary: Sendable {
   /// - Parameter db: A connection, inside the snapshot's transaction.
   /// - Returns: The words.
   /// - Throws: `SQLiteError`.
-  func words(_ db: SQLiteConnection) throws -> SortedWords {
-    guard let position = try IndexFile.position(db) else { return SortedWords() }
+  func words(_ db: SQLiteConnection) throws -> WordList {
+    guard let position = try IndexFile.position(db) else { return WordList() }
     let file = try IndexFile.mark(db)
-    let known = state.withLock { state -> SortedWords? in
+    let known = state.withLock { state -> WordList? in
       guard let origin = state.origin, origin.file == file, origin.build == position.build,
         origin.next >= position.next
       else { return nil }
       if !state.later.isEmpty {
-        state.later.sort { $0.lexicographicallyPrecedes($1) }
-        state.words = state.words.merged(with: state.later)
+        state.words.add(state.later)
         state.later = []
       }
       return state.words
@@ -48,12 +47,13 @@ final class Vocabulary: Sendable {
     if let known { return known }
     let read = try PreparedStatement(db, "SELECT text FROM word ORDER BY text")
     defer { read.reset() }
-    var words = SortedWords()
+    var builder = SortedWords.Builder()
     while try read.step() {
       let word = read.text(0)
       // Only a damaged file has other texts, which would be syntax in a search's expression.
-      if Tokens.isToken(word) { words.append(Array(word.utf8)[...]) }
+      if Tokens.isToken(word) { builder.append(Array(word.utf8)[...]) }
     }
+    let words = WordList(SortedWords(builder))
     state.withLock { state in
       state = State(
         origin: Origin(file: file, build: position.build, next: position.next),
@@ -80,14 +80,83 @@ final class Vocabulary: Sendable {
   }
 }
 
-/// Distinct words in the order of their bytes, which equals the order of their code points.
-struct SortedWords: Sendable {
-  /// The bytes of the words, without separators.
-  private(set) var bytes: [UInt8] = []
-  /// The end offset of each word.
-  private var ends: [UInt32] = []
+/// All words of an index: most of them in one sorted list, and the later ones in a short one.
+///
+/// A commit adds its words to the short list, so that the next search need not copy all words.
+package struct WordList: Sendable {
+  /// The lists, which have no word in common.
+  package private(set) var parts: [SortedWords]
 
-  var count: Int { ends.count }
+  package init(_ words: SortedWords = SortedWords()) { parts = [words] }
+
+  /// The least count of words in the short list, and the fraction of all words, at which the lists
+  /// become one.
+  private static let (laterMin, laterPart) = (1000, 64)
+
+  /// Adds words, which may be known, in any order.
+  package mutating func add(_ words: [[UInt8]]) {
+    let added = words.filter { !parts[0].contains($0) }.sorted { $0.lexicographicallyPrecedes($1) }
+    guard !added.isEmpty else { return }
+    let later = (parts.count > 1 ? parts[1] : SortedWords()).merged(with: added)
+    if later.count > max(Self.laterMin, parts[0].count / Self.laterPart) {
+      parts = [parts[0].merged(with: later.indices.map { Array(later.word($0)) })]
+    } else {
+      parts = [parts[0], later]
+    }
+  }
+
+  package func contains(_ word: some Collection<UInt8>) -> Bool {
+    parts.contains { $0.contains(word) }
+  }
+}
+
+/// Distinct words in the order of their bytes, which equals the order of their code points.
+package struct SortedWords: Sendable {
+  /// Collects words in their order.
+  package struct Builder {
+    fileprivate(set) var bytes: [UInt8] = []
+    fileprivate(set) var ends: [UInt32] = []
+
+    mutating func append(_ word: ArraySlice<UInt8>) {
+      // Offsets have 32 bits; words beyond this limit are not searched for typing mistakes.
+      guard bytes.count + word.count <= Int(UInt32.max) else { return }
+      bytes += word
+      ends.append(UInt32(bytes.count))
+    }
+  }
+
+  /// The bytes of the words, without separators.
+  let bytes: [UInt8]
+  /// The end offset of each word.
+  private let ends: [UInt32]
+  /// What the searches in C know of the words.
+  private let shared: [UInt16]
+  private let triples: [UInt64]
+
+  package var count: Int { ends.count }
+  var indices: Range<Int> { ends.indices }
+
+  package init(_ builder: Builder = Builder()) {
+    let (bytes, ends) = (builder.bytes, builder.ends)
+    var shared = Array(repeating: UInt16(0), count: ends.count)
+    let bitmapSize = Int(spotlight_bitmap_size(Int64(ends.count)))
+    var triples = Array(repeating: UInt64(0), count: bitmapSize * Int(SPOTLIGHT_TRIPLES_MAX))
+    unsafe bytes.withUnsafeBufferPointer { bytes in
+      unsafe bytes.withMemoryRebound(to: CChar.self) { bytes in
+        unsafe spotlight_describe_words(
+          bytes.baseAddress,
+          ends,
+          Int64(ends.count),
+          &shared,
+          &triples
+        )
+      }
+    }
+    (self.bytes, self.ends, self.shared, self.triples) = (bytes, ends, shared, triples)
+  }
+
+  /// Creates the list of distinct words in the order of their bytes.
+  package init(_ words: [[UInt8]]) { self = SortedWords().merged(with: words) }
 
   /// Runs a body with the words in the form for C.
   func withVocabulary<Result>(
@@ -96,12 +165,18 @@ struct SortedWords: Sendable {
     unsafe bytes.withUnsafeBufferPointer { bytes in
       unsafe bytes.withMemoryRebound(to: CChar.self) { bytes in
         unsafe ends.withUnsafeBufferPointer { ends in
-          var vocabulary = unsafe spotlight_vocabulary(
-            bytes: bytes.baseAddress,
-            ends: ends.baseAddress,
-            count: Int64(ends.count)
-          )
-          return unsafe body(&vocabulary)
+          unsafe shared.withUnsafeBufferPointer { shared in
+            unsafe triples.withUnsafeBufferPointer { triples in
+              var vocabulary = unsafe spotlight_vocabulary(
+                bytes: bytes.baseAddress,
+                ends: ends.baseAddress,
+                shared: shared.baseAddress,
+                triples: triples.baseAddress,
+                count: Int64(ends.count)
+              )
+              return unsafe body(&vocabulary)
+            }
+          }
         }
       }
     }
@@ -112,35 +187,40 @@ struct SortedWords: Sendable {
     (index == 0 ? 0 : Int(ends[index - 1]))..<Int(ends[index])
   }
 
+  /// Returns the bytes of a word.
+  func word(_ index: Int) -> ArraySlice<UInt8> { bytes[self[index]] }
+
   /// Returns the union of these words and others.
   ///
   /// - Parameter others: Words in the order of their bytes.
   /// - Returns: All words, in the same order.
   func merged(with others: [[UInt8]]) -> SortedWords {
-    var merged = SortedWords()
+    var merged = Builder()
     merged.bytes.reserveCapacity(bytes.count + others.reduce(0) { $0 + $1.count })
     merged.ends.reserveCapacity(count + others.count)
     var index = 0
-    for other in others {
-      while index < count, bytes[self[index]].lexicographicallyPrecedes(other) {
-        merged.append(bytes[self[index]])
-        index += 1
-      }
-      if merged.count > 0, merged.bytes[merged[merged.count - 1]].elementsEqual(other) { continue }
-      if index < count, bytes[self[index]].elementsEqual(other) { index += 1 }
+    var last: ArraySlice<UInt8>?
+    for other in others where !(last?.elementsEqual(other) ?? false) {
+      let end = max(index, firstIndex(from: other))
+      merged.append(self, index..<end)
+      index = end
       merged.append(other[...])
+      if index < count, word(index).elementsEqual(other) { index += 1 }
+      last = other[...]
     }
-    while index < count {
-      merged.append(bytes[self[index]])
-      index += 1
-    }
-    return merged
+    merged.append(self, index..<count)
+    return SortedWords(merged)
   }
+}
 
-  mutating func append(_ word: ArraySlice<UInt8>) {
-    // Offsets have 32 bits; words beyond this limit are not searched for typing mistakes.
-    guard bytes.count + word.count <= Int(UInt32.max) else { return }
-    bytes += word
-    ends.append(UInt32(bytes.count))
+extension SortedWords.Builder {
+  /// Appends successive words of a list.
+  fileprivate mutating func append(_ words: SortedWords, _ range: Range<Int>) {
+    guard !range.isEmpty else { return }
+    let (first, last) = (words[range.lowerBound].lowerBound, words[range.upperBound - 1].upperBound)
+    guard bytes.count + last - first <= Int(UInt32.max) else { return }
+    let offset = bytes.count - first
+    bytes += words.bytes[first..<last]
+    for index in range { ends.append(UInt32(words[index].upperBound + offset)) }
   }
 }

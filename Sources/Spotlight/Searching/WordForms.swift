@@ -1,13 +1,12 @@
 import CSpotlight
 
-/// Words that resemble a typed word, found in the list alone.
 extension SortedWords {
   /// Returns the index of the first word that does not precede some bytes.
   func firstIndex(from bytes: some Collection<UInt8>) -> Int {
     var (low, high) = (0, count)
     while low < high {
       let middle = (low + high) / 2
-      if self.bytes[self[middle]].lexicographicallyPrecedes(bytes) {
+      if word(middle).lexicographicallyPrecedes(bytes) {
         low = middle + 1
       } else {
         high = middle
@@ -18,14 +17,14 @@ extension SortedWords {
 
   func contains(_ word: some Collection<UInt8>) -> Bool {
     let index = firstIndex(from: word)
-    return index < count && bytes[self[index]].elementsEqual(word)
+    return index < count && self.word(index).elementsEqual(word)
   }
 
-  func text(_ index: Int) -> String { String(decoding: bytes[self[index]], as: UTF8.self) }
+  func text(_ index: Int) -> String { String(decoding: word(index), as: UTF8.self) }
 
   /// Returns the indices of the words that have a part after their first letter, the shorter words
   /// first, then in the order of their bytes.
-  func containing(_ part: String) -> [Int] {
+  fileprivate func containing(_ part: String) -> [Int] {
     var part = part
     let found = part.withUTF8 { part in
       unsafe part.withMemoryRebound(to: CChar.self) { part in
@@ -46,6 +45,23 @@ extension SortedWords {
     }
     return found.map(Int.init)
   }
+}
+
+/// Words that resemble a typed word, found in the list alone.
+extension WordList {
+  /// Returns the words that have a part after their first letter, the shorter words first, then in
+  /// the order of their bytes.
+  package func containing(_ part: String) -> some Sequence<String> {
+    let found = parts.map { words in words.containing(part).map { words.word($0) } }
+    var all = found[0]
+    if found.count > 1, !found[1].isEmpty {
+      all = (all + found[1]).sorted { first, second in
+        first.count != second.count
+          ? first.count < second.count : first.lexicographicallyPrecedes(second)
+      }
+    }
+    return all.lazy.map { String(decoding: $0, as: UTF8.self) }
+  }
 
   /// Returns the words that differ from a word by a short ending, without those that begin with the
   /// word, in the order of their bytes.
@@ -53,7 +69,7 @@ extension SortedWords {
   /// Both words have the same beginning: at least four letters, or the whole of the shorter word.
   /// Each ending has at most three letters, and both together have four, where a doubled letter at
   /// the beginning of an ending does not count.
-  func inflections(of word: String) -> [String] {
+  package func inflections(of word: String) -> [String] {
     let letters = Array(word.unicodeScalars)
     let least = max(Self.stemMin, letters.count - Self.endingMax - 1)
     guard letters.count >= Self.stemMin else { return [] }
@@ -61,16 +77,19 @@ extension SortedWords {
     stem.append(contentsOf: letters.prefix(least))
     let beginning = Array(String(stem).utf8)
     var found: [String] = []
-    var index = firstIndex(from: beginning)
-    while index < count, bytes[self[index]].starts(with: beginning) {
-      // A word of many more bytes has too long an ending.
-      if self[index].count <= word.utf8.count + 4 * Self.endingMax {
-        let other = text(index)
-        if Self.areInflected(letters, Array(other.unicodeScalars)) { found.append(other) }
+    for words in parts {
+      var index = words.firstIndex(from: beginning)
+      while index < words.count, words.word(index).starts(with: beginning) {
+        // A word of many more bytes has too long an ending.
+        if words[index].count <= word.utf8.count + 4 * Self.endingMax {
+          let other = words.text(index)
+          if Self.areInflected(letters, Array(other.unicodeScalars)) { found.append(other) }
+        }
+        index += 1
       }
-      index += 1
     }
-    return found
+    return parts.count > 1
+      ? found.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } : found
   }
 
   private static let (stemMin, endingMax, endingsMax) = (3, 3, 4)
