@@ -33,7 +33,7 @@ let package = Package(
       "ObjectModel",
       designs: ["DESIGN.md"],
       uses: [
-        "CordialValues", "JSON", "CDigest", "CGMP", "CUnicode", "Interruptions",
+        "CordialValues", "JSON", "CDigest", "CGMP", "CStemmer", "CUnicode", "Interruptions",
       ]
     ),
     .module("ModelTools", uses: ["ObjectModel", "CordialValues", "JSON"]),
@@ -55,6 +55,7 @@ let package = Package(
 
     .systemLibrary(name: "CDigest", providers: [.apt(["libmd-dev"])]),
     .systemLibrary(name: "CGMP", providers: [.apt(["libgmp-dev"])]),
+    .systemLibrary(name: "CStemmer", providers: [.apt(["libstemmer-dev"])]),
     .systemLibrary(name: "CExpat", providers: [.apt(["libexpat1-dev"])]),
     .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
 

@@ -14,17 +14,17 @@ package enum MemberName: String, Sendable, CaseIterable {
   case found, frequency, fresh, from, fuzzy, groupBy, hash, having, heldBy, highlight
   case highlights, hint, history, hits, holders, how, id, ids, include, included, index
   case initializationOptions, insert, instead, integers, `is`
-  case keep, key, keys, kind, last, leftOut, limit, limits, locale
+  case keep, key, keys, kind, last, leftOut, limit, limits, lists, locale
   case match, matched, matching, max, merged, mergePolicy, message, microseconds
   case microsecondsMax, migrating, mismatch, missing, mistakes, mode, model, more, movedFrom
   case movedTo, name, nearest, next, notIndexed, object, objects, observing, offset, oldest
   case omit, others, partial, path, percentage, positionEncoding, postings, predicate, prefix
-  case problems, process, processId, processorMicroseconds, properties, property
+  case problem, problems, process, processId, processorMicroseconds, properties, property
   case protocolVersion, query, rank, read, readings, readOnly, reads, reason, relationship
   case remove, removed, request, reruns, result, returning, rootPath, rootUri, rows, rule
   case score, search, seconds, sectionBy, sections, seen, select, serverInfo, set, share, signal
   case since, skipped, slowSorts, snippet, sort, state, statements, store, storeToken
-  case subentities, subscription, subscriptions, suggestions, template, term, text, time
+  case subentities, subscription, subscriptions, suggestions, synonyms, template, term, text, time
   case timeoutSeconds, title, to, token, tookMicroseconds, total, totalIsAtLeast, totals, trace
   case transaction, transactions, undone, unsealed, unusedIndexes, update, updates
   case value, values, version, wakes, was, what, why, word, workDoneToken, workspaceFolders

@@ -132,9 +132,11 @@ package final class Engine: Sendable {
     let rules = IndexRules(delegate: indexDelegate)
     let index = SearchIndex(
       path: path,
+      folder: container.path,
       model: store.model,
       delegateVersion: indexDelegate?.version,
       use: purpose.indexUse,
+      now: StoreEnvironment.system.now,
       whenDamaged: { damage in
         log.warning("The index was damaged and is being rebuilt", metadata: ["damage": "\(damage)"])
       },

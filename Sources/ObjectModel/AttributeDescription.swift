@@ -30,6 +30,8 @@ package final class AttributeDescription: Sendable, Equatable {
   package let isPreserved: Bool
   /// Whether the store keeps the sort key of the text, with an index for `:localized`.
   package let sortsLocalized: Bool
+  /// The language whose inflections a search finds, as Snowball names it; nil for none.
+  package let language: String?
 
   package init(
     name: String,
@@ -45,10 +47,12 @@ package final class AttributeDescription: Sendable, Equatable {
     allowed: [AttributeValue]?,
     derived: DerivedExpression?,
     isPreserved: Bool = false,
-    sortsLocalized: Bool = false
+    sortsLocalized: Bool = false,
+    language: String? = nil
   ) {
     self.isPreserved = isPreserved
     self.sortsLocalized = sortsLocalized
+    self.language = language
     self.name = name
     self.renamedFrom = renamedFrom
     self.type = type
@@ -72,6 +76,7 @@ package final class AttributeDescription: Sendable, Equatable {
         && first.defaultValue == second.defaultValue
         && first.minimum == second.minimum
         && first.maximum == second.maximum
+        && first.language == second.language
         && first.minimumLength == second.minimumLength
         && first.maximumLength == second.maximumLength
         && first.pattern == second.pattern

@@ -162,6 +162,24 @@ package final class Model: Sendable {
     numbers[name].map { entities[$0 - 1] }
   }
 
+  /// Returns the attribute at the end of a key path over relationships; nil for another path.
+  package func attribute(at path: String, of entity: EntityDescription) -> AttributeDescription? {
+    var entity = entity
+    var names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    while !names.isEmpty {
+      // The path of a composite's member has several names.
+      let rest = names.joined(separator: ".")
+      switch entity.property(named: rest) ?? entity.property(named: names[0]) {
+      case .attribute(let attribute): return attribute.name == rest ? attribute : nil
+      case .relationship(let relationship):
+        entity = self.entity(relationship.destination)
+        names.removeFirst()
+      default: return nil
+      }
+    }
+    return nil
+  }
+
   /// Returns the entity with that number, which must be an entity of this model or a retired
   /// entity.
   package func entity(_ number: Int) -> EntityDescription {

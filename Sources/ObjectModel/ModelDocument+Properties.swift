@@ -53,7 +53,8 @@ extension ModelDocument {
       derived: derived,
       isPreserved: flag(value, "preserveAfterDeletion", at: path)
         || composite?.isPreserved == true,
-      sortsLocalized: sortsLocalized(value, type, at: path)
+      sortsLocalized: sortsLocalized(value, type, at: path),
+      language: language(value, type, at: path)
     )
     if let objection = attribute.contradiction { problem(path, objection) }
     return attribute
@@ -71,6 +72,25 @@ extension ModelDocument {
       return false
     }
     return true
+  }
+
+  /// Reads the member `language`, a name or a code of a language that Snowball has.
+  private mutating func language(
+    _ value: JSONValue,
+    _ type: AttributeType,
+    at path: String
+  ) -> String? {
+    guard let language = optionalText(value, "language", at: path) else { return nil }
+    guard type == .string else {
+      problem(path + ".language", "Only a string has a language")
+      return nil
+    }
+    guard Stemmer(language: language) != nil else {
+      let known = Stemmer.languages.joined(separator: ", ")
+      problem(path + ".language", "Expected the name or the ISO 639 code of one of \(known)")
+      return nil
+    }
+    return language
   }
 
   private mutating func pattern(

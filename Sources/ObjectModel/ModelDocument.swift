@@ -66,7 +66,7 @@ package struct ModelDocument {
   static let attributeMembers: Set<String> = [
     "name", "type", "optional", "default", "minimum", "maximum", "minimumLength",
     "maximumLength", "enum", "pattern", "transient", "derived", "renamedFrom", "userInfo",
-    "versionHashModifier", "preserveAfterDeletion", "sorted", "computed",
+    "versionHashModifier", "preserveAfterDeletion", "sorted", "computed", "language",
   ]
   static let relationshipMembers: Set<String> = [
     "name", "destination", "toMany", "inverse", "deleteRule", "optional", "minimumCount",

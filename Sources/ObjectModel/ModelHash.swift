@@ -43,8 +43,21 @@ package enum ModelHash {
     _ document: JSONValue,
     without annotations: Set<String>
   ) -> String {
-    let members = document.members?.filter { !annotations.contains($0.name) }
+    let members = withoutSearch(document).members?.filter { !annotations.contains($0.name) }
     return canonical(members.map { .object($0) } ?? document).text
+  }
+
+  /// Returns a document without the settings by which a search forgives, which change nothing that
+  /// is stored.
+  private static func withoutSearch(_ document: JSONValue) -> JSONValue {
+    document.replacing("entities") { entity in
+      entity.replacing("attributes") { attribute($0) }
+        .replacing("spotlight") { $0.removing("synonyms") }
+    }
+  }
+
+  private static func attribute(_ value: JSONValue) -> JSONValue {
+    value.removing("language").replacing("members") { attribute($0) }
   }
 
   private static func canonical(_ value: JSONValue) -> JSONValue {
@@ -67,5 +80,26 @@ package enum ModelHash {
     let names = elements.compactMap { $0["name"]?.string }
     guard names.count == elements.count else { return elements }
     return zip(names, elements).sorted { $0.0 < $1.0 }.map(\.1)
+  }
+}
+
+extension JSONValue {
+  /// Returns an object with another value of a member, or with each element of its list replaced.
+  fileprivate func replacing(
+    _ name: String,
+    _ replaced: (JSONValue) -> JSONValue
+  ) -> JSONValue {
+    guard let members else { return self }
+    return .object(
+      members.map { member in
+        guard member.name == name else { return member }
+        let value = member.value.array.map { .array($0.map(replaced)) } ?? replaced(member.value)
+        return JSONMember(name, value)
+      }
+    )
+  }
+
+  fileprivate func removing(_ name: String) -> JSONValue {
+    members.map { .object($0.filter { $0.name != name }) } ?? self
   }
 }

@@ -17,6 +17,9 @@ package struct SpotlightDescription: Sendable, Equatable {
   /// The attributes whose values change the scores of objects, sorted by name.
   package let boosts: [SpotlightBoost]
 
+  /// The synonyms, in the order of the model.
+  package let synonyms: [SynonymList]
+
   /// The names of the indexed texts: attributes, then key paths.
   package var fields: [String] { weights.map(\.name) + keywords }
 
@@ -27,7 +30,7 @@ package struct SpotlightDescription: Sendable, Equatable {
   package static func == (first: SpotlightDescription, second: SpotlightDescription) -> Bool {
     first.displayName == second.displayName && first.keywords == second.keywords
       && first.exclude == second.exclude && first.domain == second.domain
-      && first.boosts == second.boosts
+      && first.boosts == second.boosts && first.synonyms == second.synonyms
       && first.weights.elementsEqual(second.weights) { $0 == $1 }
   }
 }
@@ -44,7 +47,7 @@ package struct SpotlightBoost: Sendable, Equatable {
 /// The readers of search settings in a model file.
 extension ModelDocument {
   static let spotlightMembers: Set<String> = [
-    "displayName", "attributes", "keywords", "domain", "exclude", "boost",
+    "displayName", "attributes", "keywords", "domain", "exclude", "boost", "synonyms",
   ]
 
   mutating func spotlight(
@@ -77,13 +80,15 @@ extension ModelDocument {
       }
       weights[displayName, default: 0] += weights[displayName] == nil ? 1 : 0
     }
+    let keywords = keywords(value, at: path)
     return SpotlightDescription(
       displayName: displayName,
       weights: weights.sorted { $0.key < $1.key }.map { (name: $0.key, weight: $0.value) },
-      keywords: keywords(value, at: path),
+      keywords: keywords,
       exclude: exclude(value, at: path),
       domain: optionalText(value, "domain", at: path),
-      boosts: boosts(value["boost"], attributes, at: path + ".boost")
+      boosts: boosts(value["boost"], attributes, at: path + ".boost"),
+      synonyms: synonyms(value, weights.keys + keywords, at: path)
     )
   }
 

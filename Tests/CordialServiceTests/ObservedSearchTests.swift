@@ -1,7 +1,9 @@
 import CordialService
 import CordialValues
+import Foundation
 import JSON
 import TestSeeds
+import TestStores
 import Testing
 
 private enum SearchedTasks {
@@ -38,6 +40,27 @@ private enum SearchedTasks {
       #expect(ends.first?["error"]?["code"] == 1303)
       #expect(updates.contains { $0["subscription"] == "s2" && $0["insert"] != nil })
       #expect(try peer.call("status")["subscriptions"] == 1)
+    }
+  }
+
+  // Evidence: P-084b, P-111h
+  @Test func `starts over when the file of synonyms changes`() async throws {
+    try await withHost(model: SearchedTasks.model) { host in
+      let peer = HostPeer(host)
+      try peer.saveTask("Buy milk")
+      _ = try peer.call("observe", #"{"search":{"query":"lait"}}"#)
+      _ = try peer.call("observe", #"{"search":{"match":"all","query":"milk"}}"#)
+      let file = host.folder.path + "/store/synonyms.txt"
+      host.service.lookForCommits()
+      try host.settle()
+      try Data("lait, milk\n".utf8).write(to: URL(filePath: file))
+      host.service.lookForCommits()
+      try host.run(until: "the search has other hits") { !peer.changes.isEmpty }
+      let updates = peer.changes.flatMap { $0["updates"]?.array ?? [] }
+      // The strict search has no synonyms.
+      #expect(updates.map { $0["subscription"] } == ["s1"])
+      #expect(updates[0]["fresh"] == true && updates[0]["why"] == "synonyms")
+      #expect(titles(updates[0]["result"]?["hits"]) == ["Buy milk"])
     }
   }
 

@@ -457,6 +457,55 @@ private let todo = """
     )
   }
 
+  // Evidence: P-111g
+  @Test func `of synonyms`() {
+    func check(_ synonyms: String, _ paths: [String]) {
+      self.check(
+        entity: """
+          ,"attributes":[{"name":"t","type":"string"}],"spotlight":{"displayName":"t",
+          "synonyms":\(synonyms)}
+          """,
+        paths.map { "spotlight.synonyms" + $0 }
+      )
+    }
+    let long = String(repeating: "x", count: 201)
+    check("[]", [])
+    check(#"[["photo", "picture"], {"words": ["a", "b"], "attributes": ["t"]}]"#, [])
+    check(#"[{"from": "tv", "to": ["television"]}, {"from": ["a", "b c"], "to": ["d"]}]"#, [])
+    check("{}", [""])
+    check("[[]]", ["[0]"])
+    check(#"[["photo"]]"#, ["[0]"])
+    check(#"["photo"]"#, ["[0]"])
+    check(#"[["photo", 5]]"#, ["[0]"])
+    check(#"[["photo", " "]]"#, ["[0]"])
+    check("[[\"photo\", \"\(long)\"]]", ["[0]"])
+    check(#"[{"words": ["a", "b"], "attributes": ["none"]}]"#, ["[0].attributes"])
+    check(#"[{"words": ["a", "b"], "attributes": []}]"#, ["[0].attributes"])
+    check(#"[{"from": "tv"}]"#, ["[0].to"])
+    check(#"[{"from": "tv", "to": []}]"#, ["[0].to"])
+    check(#"[{"from": 1, "to": ["a"]}]"#, ["[0].from"])
+    check(#"[{"from": "tv", "to": ["a"], "words": ["b"]}]"#, ["[0].words"])
+    let many = (0...1000).map { "\"w\($0)\"" }.joined(separator: ",")
+    check("[[\(many)]]", ["[0]"])
+  }
+
+  // Evidence: P-111f
+  @Test func `of languages that Snowball does not have`() throws {
+    check(attribute: #""type":"string","optional":true,"language":"de""#, [])
+    check(attribute: #""type":"string","optional":true,"language":"german""#, [])
+    check(attribute: #""type":"string","optional":true,"language":"klingon""#, ["language"])
+    check(attribute: #""type":"string","optional":true,"language":"""#, ["language"])
+    check(attribute: #""type":"string","optional":true,"language":5"#, ["language"])
+    check(attribute: #""type":"uri","optional":true,"language":"de""#, ["language"])
+    let text = """
+      {"name":"M","entities":[{"name":"A","attributes":[
+        {"name":"x","type":"string","language":"Deutsch"}]}]}
+      """
+    let bytes = Array(text.utf8)
+    let error = #expect(throws: ModelError.self) { try ModelDocument.parse(bytes.span) }
+    #expect(try #require(error).message.contains("english, finnish, french, german, greek"))
+  }
+
   @Test(arguments: Seeds.first(20))
   func `a changed file is a model or faults, never a trap`(seed: UInt64) {
     var random = SplitMix64(seed: seed)
@@ -527,6 +576,30 @@ private let todo = """
     }
     let modified = "\"due\", \"versionHashModifier\": \"2\","
     #expect(try hash(todo.replacing("\"due\",", with: modified)) != expected)
+  }
+
+  // Evidence: P-111a, P-111f
+  @Test func `what a search forgives doesn't change it`() throws {
+    func model(_ language: String, _ synonyms: String) -> String {
+      """
+      {"name": "Shop", "entities": [{"name": "Item", "attributes": [
+        {"name": "language", "type": "string"\(language)},
+        {"name": "place", "type": "composite", "members": [
+          {"name": "city", "type": "string"\(language)}]},
+        {"name": "shape", "type": "json", "default": {"type": "a", "language": "LANGUAGE"}}],
+        "spotlight": {"displayName": "language", "attributes": {"language": 2}\(synonyms)}}]}
+      """
+    }
+    let expected = try hash(model("", ""))
+    let synonyms = #", "synonyms": [["photo", "picture"], {"from": "tv", "to": ["television"]}]"#
+    #expect(try hash(model(#", "language": "de""#, "")) == expected)
+    #expect(try hash(model(#", "language": "english""#, synonyms)) == expected)
+    // Members of the same name elsewhere count.
+    let other = model("", "").replacing("LANGUAGE", with: "de")
+    #expect(try hash(other) != expected)
+    #expect(
+      try hash(model("", "").replacing(#""language": 2"#, with: #""language": 3"#)) != expected
+    )
   }
 
   @Test func `each part of the model changes the hash`() throws {

@@ -87,6 +87,36 @@ import Testing
     }
   }
 
+  // Evidence: P-091g, P-111f
+  @Test func `finds the inflections of a text's language`() async throws {
+    let model = TestIndex.model.replacing(
+      #""body", "type": "string""#,
+      with: #""body", "type": "string", "language": "en""#
+    )
+    let index = try TestIndex(model: model)
+    index.commit([
+      1: (body: "the memory flies", title: nil), 2: (body: nil, title: "the memory flies"),
+      3: (body: "studies", title: "universities"), 4: (body: "universe", title: "flying"),
+      5: (body: "relational", title: nil), 6: (body: nil, title: "converted"),
+      7: (body: "fly", title: nil),
+    ])
+    #expect(await index.catchUp())
+    func found(_ query: String) throws -> [String] {
+      try index.result(query, match: .forgiving, fuzzy: true).hits.map {
+        "\($0.key.object) \($0.hitClass.rawValue)"
+      }
+    }
+    // Only the body has a language, and only there is a stem enough.
+    #expect(try found("fly") == ["7 1", "1 2"])
+    #expect(try found("memories") == ["2 2", "1 2"])
+    #expect(try found("memory fly") == ["1 2", "7 4"])
+    #expect(try found("relate") == ["5 2"])
+    // Without a language, the ending decides.
+    #expect(try found("university") == ["3 2", "4 2"])
+    #expect(try found("converts") == ["6 2"])
+    #expect(try found("body:fly") == ["7 1"])
+  }
+
   /// A page has the hits that a longer page has at these places.
   // Evidence: P-091f, P-093a
   @Test(arguments: Seeds.first(12))

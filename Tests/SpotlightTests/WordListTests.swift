@@ -1,3 +1,4 @@
+import ObjectModel
 import Spotlight
 import TestSeeds
 import Testing
@@ -111,6 +112,35 @@ import Testing
       rows.append(costs)
     }
     return rows[first.count][second.count]
+  }
+
+  // Evidence: P-091g
+  @Test(arguments: Seeds.first(3))
+  func `have the inflections that the stems of all words name`(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let language = random.pick(["english", "de", "fr", "russian", "nl", "tr"])
+    let stemmer = try #require(Stemmer(language: language))
+    let endings = ["", "s", "es", "ies", "y", "ing", "en", "er", "ement", "lar", "ами", "ой", "t"]
+    let beginnings = ["work", "fl", "haus", "chang", "boek", "kita", "книг", "l", "stud", "run"]
+    let words = Array(
+      Set((0..<400).map { _ in random.pick(beginnings) + random.pick(endings) })
+    )
+    let list = Self.list(words, &random)
+    for typed in words {
+      let stem = stemmer.stem(typed.utf8)
+      let letters = Array(typed.unicodeScalars)
+      let shared = zip(letters, String(decoding: stem, as: UTF8.self).unicodeScalars)
+        .prefix { $0 == $1 }.count
+      let beginning = letters.prefix(max(shared - 2, 2))
+      let expected = words.filter { word in
+        word != typed && stemmer.stem(word.utf8) == stem
+          && word.unicodeScalars.starts(with: beginning)
+      }
+      #expect(
+        list.inflections(of: typed, stemmer) == expected.sorted(),
+        "\(typed) in \(language). \(Seeds.repeating(seed))"
+      )
+    }
   }
 
   // Evidence: P-091e

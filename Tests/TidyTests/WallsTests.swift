@@ -12,7 +12,8 @@ enum Walls {
     "JSON": [],
     "Interruptions": ["CInterruption", "Dispatch", "Synchronization"],
     "ObjectModel": [
-      "CDigest", "CGMP", "CordialValues", "JSON", "CUnicode", "Interruptions", "Synchronization",
+      "CDigest", "CGMP", "CStemmer", "CordialValues", "JSON", "CUnicode", "Interruptions",
+      "Synchronization",
     ],
     "ModelTools": ["CordialValues", "JSON", "ObjectModel"],
     "SQLite": [
@@ -92,6 +93,7 @@ enum Walls {
     "CSQLite": ["sqlite3.h"],
     "CDigest": ["sha2.h"],
     "CGMP": ["gmp.h"],
+    "CStemmer": ["libstemmer.h"],
     "CExpat": ["expat.h"],
   ]
 }
@@ -167,7 +169,8 @@ enum Walls {
     )
     for (file, number, header) in headers(in: "Sources/\(module)/") where !own.contains(header) {
       let isOthers = [
-        "sqlite", "unicode/", "gmp", "expat", "sha2", "CUnicode", "CPosix", "CSpotlight",
+        "sqlite", "unicode/", "gmp", "expat", "sha2", "libstemmer", "CUnicode", "CPosix",
+        "CSpotlight",
       ]
       .contains {
         header.hasPrefix($0)

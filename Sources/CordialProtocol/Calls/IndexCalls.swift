@@ -30,6 +30,8 @@ package struct IndexStatusCall: CallWithoutParams {
     package var reason: String?
     /// The current activity of the index; nil for an idle index.
     package var activity: String?
+    /// The file of synonyms; nil for a store without one.
+    package var synonyms: SynonymFile?
 
     /// Creates a result.
     package init(
@@ -63,14 +65,42 @@ package struct IndexStatusCall: CallWithoutParams {
       processorMicroseconds = try json.count(.processorMicroseconds)
       reason = json.string(.reason)
       activity = json.string(.activity)
+      synonyms = try json.optional(.synonyms)
     }
 
     package var json: JSONValue {
       .present([
         .token: token, .behind: behind, .documents: documents, .dead: dead, .bytes: bytes,
         .state: state, .oldest: oldest, .processorMicroseconds: processorMicroseconds,
-        .reason: reason, .activity: activity,
+        .reason: reason, .activity: activity, .synonyms: synonyms?.json,
       ])
+    }
+  }
+
+  /// The file `synonyms.txt` in the folder of a store.
+  package struct SynonymFile: WireObject {
+    /// The count of lists of the file that searches use.
+    package let lists: Int64
+    /// The time at which the service read the file, RFC 3339.
+    package let read: String
+    /// Why no list of the file is used; nil for a file without faults.
+    package let problem: String?
+
+    /// Creates a description.
+    package init(lists: Int64, read: String, problem: String?) {
+      self.lists = lists
+      self.read = read
+      self.problem = problem
+    }
+
+    package init(_ json: JSONValue) throws(RPCError) {
+      lists = try json.count(.lists)
+      read = try json.text(.read)
+      problem = json.string(.problem)
+    }
+
+    package var json: JSONValue {
+      .present([.lists: lists, .read: read, .problem: problem])
     }
   }
 }

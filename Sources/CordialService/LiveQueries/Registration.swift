@@ -189,8 +189,8 @@ struct Registration: Sendable {
       switch try observation.result.update(from: old, nil, isLimited: true, builder) {
       case .same: return (observation, Self.resumed(nil))
       case .difference(let body): return (observation, Self.resumed(body))
-      case .larger:
-        let message = try whole(request, .larger) { out in
+      case .startsOver(let why):
+        let message = try whole(request, why) { out in
           try observation.result.write(request, reader, to: &out)
         }
         return (observation, message)

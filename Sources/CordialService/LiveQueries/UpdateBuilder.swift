@@ -41,7 +41,7 @@ package struct UpdateBuilder {
     switch try observation.result.update(from: old, sequence, isLimited: isLimited, self) {
     case .same: nil
     case .difference(let body): body
-    case .larger: try fresh(.larger)
+    case .startsOver(let why): try fresh(why)
     }
   }
 
@@ -74,7 +74,7 @@ package struct UpdateBuilder {
     guard !difference.isEmpty else { return .same }
     let explanation = try explanation(difference)
     guard observation.request.mode != .signal else { return .difference(.signal(explanation)) }
-    if isLimited, difference.elementCount > new.elementCount { return .larger }
+    if isLimited, difference.elementCount > new.elementCount { return .startsOver(.larger) }
     var body = try body { out in
       try query.write(difference, new, self, &out)
       try writeExtras(query, difference, new, &out)
@@ -267,7 +267,7 @@ package struct UpdateBuilder {
 }
 
 /// The reason why a client starts over.
-enum FreshReason: String, Sendable {
+package enum FreshReason: String, Sendable {
   /// The log does not have the client's position, or lacks changes after that position.
   case log
   /// The model has changed since the client's position.
@@ -280,6 +280,8 @@ enum FreshReason: String, Sendable {
   case larger
   /// The search index does not keep the documents of the client's position.
   case index
+  /// A forgiving search has other synonyms than at the client's position.
+  case synonyms
 }
 
 /// The members of one update after the name of its subscription, in fragments that can be sent in

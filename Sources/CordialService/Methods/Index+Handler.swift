@@ -29,7 +29,7 @@ extension Service {
     index.follow()
     let bytes = indexBytes
     let dead = SearchAnswer.rounded(index.deadFraction)
-    read(request) { snapshot, writer in
+    read(request) { [index] snapshot, writer in
       let token = try status.token ?? snapshot.oldest()
       // A search of a past commit needs both the index and the store as of that commit, so the
       // later of the two oldest commits is the limit.
@@ -52,6 +52,13 @@ extension Service {
       // result for an up-to-date index therefore leaves out the step.
       let isWaiting = state == .ready && behind == 0
       if !isWaiting { result.activity = activity.step?.text }
+      result.synonyms = index.synonyms.status.map { file in
+        IndexStatusCall.SynonymFile(
+          lists: Int64(file.lists),
+          read: DateText.text(file.read) ?? "",
+          problem: file.problem
+        )
+      }
       writer.value(result.json)
     }
   }

@@ -135,10 +135,15 @@ struct SearchAnswer {
   ///
   /// - Parameters:
   ///   - result: The result.
+  ///   - synonyms: The synonyms that the search has used.
   ///   - bytesMax: The maximum total length of the hits, in bytes.
   /// - Returns: The result with its encoded hits.
   /// - Throws: `limitExceeded` for longer hits; `SQLiteError`.
-  func observed(_ result: SearchResult, bytesMax: Int) throws -> ObservedSearch {
+  func observed(
+    _ result: SearchResult,
+    _ synonyms: UsedSynonyms,
+    bytesMax: Int
+  ) throws -> ObservedSearch {
     var length = 0
     let hits = try result.hits.map { hit in
       var writer = JSONWriter()
@@ -158,7 +163,8 @@ struct SearchAnswer {
       isAtLeast: result.isAtLeast,
       classes: classes(result),
       hits: hits,
-      reasons: Self.reasons(result)
+      reasons: Self.reasons(result),
+      synonyms: synonyms
     )
   }
 

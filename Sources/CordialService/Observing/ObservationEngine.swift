@@ -21,6 +21,8 @@ struct ObservationEngine {
   var searchesAgain = false
   /// The pause after a failed run of the searches, in milliseconds; 0 after a successful run.
   var searchPause = 0
+  /// The digest of the synonyms that the observed searches use; nil before the first search.
+  var synonyms: String?
   /// The work that waits for the end of the next run of the searches.
   var afterSearches: [@Sendable (isolated Service) -> Void] = []
   /// Whether a timer is set to forget the results of ended observations.

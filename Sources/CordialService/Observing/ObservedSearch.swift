@@ -4,6 +4,7 @@ import JSON
 import JSONRPC
 import ObjectModel
 import PersistentStore
+import Spotlight
 
 /// The result of an observed search at one position of the index.
 final class ObservedSearch: Sendable {
@@ -27,6 +28,8 @@ final class ObservedSearch: Sendable {
   let hits: [Hit]
   /// The response members that explain why words of the query find nothing.
   let reasons: [(name: MemberName, value: JSONValue)]
+  /// The synonyms of a forgiving search.
+  let synonyms: UsedSynonyms
 
   init(
     token: StoreToken,
@@ -35,7 +38,8 @@ final class ObservedSearch: Sendable {
     isAtLeast: Bool,
     classes: [(name: MemberName, value: JSONValue)],
     hits: [Hit],
-    reasons: [(name: MemberName, value: JSONValue)]
+    reasons: [(name: MemberName, value: JSONValue)],
+    synonyms: UsedSynonyms
   ) {
     self.token = token
     self.storeToken = storeToken
@@ -44,6 +48,7 @@ final class ObservedSearch: Sendable {
     self.classes = classes
     self.hits = hits
     self.reasons = reasons
+    self.synonyms = synonyms
   }
 
   /// Writes the members of the whole result.
@@ -68,9 +73,24 @@ final class ObservedSearch: Sendable {
     }
   }
 
+  /// Returns the result as of a search with other synonyms, after which a client starts over.
+  func withOtherSynonyms() -> ObservedSearch {
+    ObservedSearch(
+      token: token,
+      storeToken: storeToken,
+      total: total,
+      isAtLeast: isAtLeast,
+      classes: classes,
+      hits: hits,
+      reasons: reasons,
+      synonyms: UsedSynonyms(digest: "other", after: 0)
+    )
+  }
+
   /// Returns whether this result differs for the client from an earlier result.
   func differs(from other: ObservedSearch, _ mode: ObserveCall.Mode) throws -> Bool {
-    try total != other.total || isAtLeast != other.isAtLeast
+    try synonyms.digest != other.synonyms.digest
+      || total != other.total || isAtLeast != other.isAtLeast
       || !classes.elementsEqual(other.classes, by: { $0 == $1 })
       || !hits.map(\.key).elementsEqual(other.hits.map(\.key))
       || mode != .ids
@@ -107,10 +127,11 @@ extension UpdateBuilder {
     let mode = observation.request.mode
     guard try new.differs(from: old, mode) else { return .same }
     guard mode != .signal else { return .difference(.signal) }
+    guard new.synonyms.digest == old.synonyms.digest else { return .startsOver(.synonyms) }
     let sequence = try Self.sequence(old, new)
     let updates = mode == .values ? try Self.updates(sequence, from: old, to: new) : []
     let elementCount = sequence.removals.count + sequence.insertions.count + updates.count
-    if isLimited, elementCount > new.hits.count { return .larger }
+    if isLimited, elementCount > new.hits.count { return .startsOver(.larger) }
     let body = try body { out in
       try write(sequence, old, new, &out)
       if mode == .values { try write(updates, &out) }

@@ -54,7 +54,9 @@ extension Service {
           former.asOf = since.description
           service.find(former, wanted, interruption) { service, outcome in
             switch outcome {
-            case .success(let former): next(service, search, former)
+            case .success(let former):
+              let isOther = since.number <= search.synonyms.after
+              next(service, search, isOther ? former.withOtherSynonyms() : former)
             case .failure(let error) where interruption.reason != nil:
               service.finish(request, .failure(error))
             // After any other error of the search at `since`, the client starts over.
@@ -76,7 +78,11 @@ extension Service {
     let bytesMax = limits.answerBytesMax
     withSearch(call, wanted, interruption) { answer, index in
       guard !answer.isVolatile else { throw Self.volatile }
-      return try answer.observed(try answer.search(wanted, index), bytesMax: bytesMax)
+      return try answer.observed(
+        try answer.search(wanted, index),
+        try index.usedSynonyms(wanted),
+        bytesMax: bytesMax
+      )
     } completion: { service, outcome in
       completion(service, outcome)
     }
@@ -91,6 +97,17 @@ extension Service {
       "observe: the values of now() and random: are not part of a commit",
       hint: "Send the time as an argument"
     )
+  }
+
+  /// Runs the observed searches again after a change of the synonyms.
+  func lookForSynonyms(_ digest: String?) {
+    guard let digest, digest != observing.synonyms else { return }
+    let isFirst = observing.synonyms == nil
+    observing.synonyms = digest
+    guard !isFirst, observing.registry.hasSearches else { return }
+    // The index records the position of the change for clients that resume.
+    index.follow()
+    refreshSearches()
   }
 
   /// Returns the connection's searches for which the client does not have the newest result.
@@ -190,6 +207,7 @@ extension Service {
             return try answer.completing(index) { index in
               try answer.observed(
                 try answer.search(wanted, index),
+                try index.usedSynonyms(wanted),
                 bytesMax: limits.answerBytesMax
               )
             }

@@ -97,7 +97,7 @@ extension Schema {
   /// The reason why a client must replace its whole result.
   static let freshReason = Schema.named(
     "FreshReason",
-    .choice(["log", "model", "collation", "ahead", "larger", "index"])
+    .choice(["log", "model", "collation", "ahead", "larger", "index", "synonyms"])
   )
 
   /// The whole result of an observed request.

@@ -23,6 +23,15 @@ extension IndexStatusCall: DescribedCall {
       .optional(.activity, .string, "what the index does at the moment"),
       .required(.oldest, .token, "the oldest commit as of which a search is possible"),
       .required(.processorMicroseconds, .count, "the processor time that the index has used"),
+      .optional(
+        .synonyms,
+        .object([
+          .required(.lists, .count, "the number of lists that searches use"),
+          .required(.read, .string, "when the service read the file"),
+          .optional(.problem, .string, "why no list of the file is used"),
+        ]),
+        "the file synonyms.txt in the store's folder"
+      ),
     ])
   )
 }

@@ -26,6 +26,8 @@ struct IndexFollower: ~Copyable {
   /// Whether another tokenizer or ICU version wrote the words of the file, which answers until a
   /// new index is built.
   var isOutdated = false
+  /// The digest of the synonyms that the file names; nil if unknown.
+  var synonyms: String?
   /// The approximate count of rows that name objects with unknown texts.
   var unknownCount: Int64 = 0
 

@@ -71,6 +71,7 @@ extension SearchIndex {
         // Another process has written to the file.
         try reload(&current)
       }
+      try recordSynonyms(&current)
       try executeOrders(&current)
       if try updatePause(current) {
         follower = consume current

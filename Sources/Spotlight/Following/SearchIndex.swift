@@ -44,6 +44,8 @@ package final class SearchIndex: LogFollower {
   let documents: DocumentTable
   let vocabulary = Vocabulary()
   private let termCache = TermCache()
+  /// The present synonyms of the model and of the file beside the index.
+  package let synonyms: SynonymSource
   let state: Mutex<IndexState>
   let thread = IndexThread()
 
@@ -51,6 +53,7 @@ package final class SearchIndex: LogFollower {
   ///
   /// - Parameters:
   ///   - path: The path of `index.sqlite`.
+  ///   - folder: The folder of `synonyms.txt`; nil for the folder of the index.
   ///   - model: The store's model.
   ///   - delegateVersion: The version of the delegate's rules that select the texts to index; nil
   ///     if only the model selects them.
@@ -60,17 +63,20 @@ package final class SearchIndex: LogFollower {
   ///   - buildMilliseconds: The minimum time that a build of a new index works before the old index
   ///     advances again.
   ///   - processorTime: Returns the processor time of the calling thread, in microseconds.
+  ///   - now: Returns the time at which a file of synonyms is read, in milliseconds since 1970.
   ///   - whenDamaged: Called with a description of the damage when a damaged file is removed, once
   ///     for each file.
   ///   - makeSource: Creates the source of documents, on the index's thread.
   package init(
     path: String,
+    folder: String? = nil,
     model: Model,
     delegateVersion: String? = nil,
     use: IndexUse = .searches,
     leaseWaitMax: Int = 10_000,
     buildMilliseconds: Int = 50,
     processorTime: @escaping @Sendable () -> Int64 = { ThreadTime.microseconds },
+    now: @escaping @Sendable () -> Int64 = { 0 },
     whenDamaged: @escaping @Sendable (String) -> Void = { _ in },
     makeSource: @escaping @Sendable () throws -> any DocumentSource
   ) {
@@ -82,6 +88,13 @@ package final class SearchIndex: LogFollower {
     self.whenDamaged = whenDamaged
     self.makeSource = makeSource
     layout = IndexLayout(model, delegateVersion: delegateVersion)
+    let components = path.split(separator: "/", omittingEmptySubsequences: false)
+    synonyms = SynonymSource(
+      model,
+      columns: layout.columns,
+      in: folder ?? components.dropLast().joined(separator: "/"),
+      now: now
+    )
     documents = DocumentTable(boostCount: layout.boostCount, isKept: use == .searches)
     self.use = use
   }
@@ -171,6 +184,7 @@ package final class SearchIndex: LogFollower {
       documents: documents,
       vocabulary: vocabulary,
       termCache: termCache,
+      synonyms: synonyms,
       whenStale: { [weak self] in self?.follow() }
     )
   }

@@ -46,6 +46,22 @@ extension IndexFile {
     try db.integer("SELECT CAST(value AS INTEGER) FROM state WHERE name = 'after'") ?? 0
   }
 
+  /// Records the digest of the synonyms, and the last commit at which searches used others.
+  static func setSynonyms(_ digest: String, after commit: Int64, _ db: SQLiteConnection) throws {
+    let statement = try PreparedStatement(db, "INSERT OR REPLACE INTO state VALUES ('synonyms', ?)")
+    statement.bind("\(commit) \(digest)", at: 1)
+    try statement.run()
+  }
+
+  /// Returns the digest of the synonyms, and the last commit at which searches used others; nil if
+  /// the index never had synonyms.
+  static func synonyms(_ db: SQLiteConnection) throws -> (digest: String, after: Int64)? {
+    guard let text = try db.text("SELECT value FROM state WHERE name = 'synonyms'"),
+      let space = text.firstIndex(of: " "), let after = Int64(text[..<space])
+    else { return nil }
+    return (String(text[text.index(after: space)...]), after)
+  }
+
   /// Deletes the documents of the past, so that a commit becomes the oldest that can be searched.
   static func forgetPast(until token: StoreToken, _ db: SQLiteConnection) throws {
     try db.execute("DELETE FROM former; DELETE FROM unknown")

@@ -20,6 +20,10 @@ package struct IndexLayout: Sendable {
   /// The greatest count of boost rules that any entity has.
   let boostCount: Int
   let entityCount: Int
+  /// The columns of texts in each language, by its name in the model.
+  let languages: [String: [String]]
+  /// The columns of texts without a language; nil for all columns.
+  let columnsWithoutLanguage: [String]?
   /// Whether objects of an entity are indexed, by entity number.
   let indexed: [Bool]
   /// A text that describes which values of each entity are indexed.
@@ -80,6 +84,27 @@ package struct IndexLayout: Sendable {
       }.joined(separator: "; ") + Self.derivations(model, described.map(\.1))
       + (delegateVersion.map { "; delegate \($0)" } ?? "")
     self.weights = weights
+    (languages, columnsWithoutLanguage) = Self.languages(described, model, columns)
+  }
+
+  /// Returns the columns by their language, and those without one.
+  ///
+  /// A column has the languages of all entities whose texts are in it.
+  private static func languages(
+    _ described: [(EntityDescription, SpotlightDescription)],
+    _ model: Model,
+    _ columns: [String]
+  ) -> (languages: [String: [String]], others: [String]?) {
+    var languages: [String: Set<String>] = [:]
+    for (entity, spotlight) in described {
+      for field in spotlight.fields {
+        guard let language = model.attribute(at: field, of: entity)?.language else { continue }
+        languages[language, default: []].insert(field)
+      }
+    }
+    guard !languages.isEmpty else { return ([:], nil) }
+    let known = languages.values.reduce(into: Set()) { $0.formUnion($1) }
+    return (languages.mapValues { $0.sorted() }, columns.filter { !known.contains($0) })
   }
 
   /// Returns a text with the derivations of all attributes; empty if texts and scores depend only

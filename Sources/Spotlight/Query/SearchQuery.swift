@@ -318,6 +318,18 @@ package struct SearchQuery: Sendable, Equatable {
     return "(" + words + symbols + ")"
   }
 
+  /// Returns a form in FTS5's syntax.
+  static func expression(_ form: Term.Form) -> String {
+    expression(
+      Term.Phrase(
+        tokens: form.tokens,
+        isPrefix: form.isPrefix,
+        mistakes: form.mistakes,
+        columns: form.columns
+      )
+    )
+  }
+
   private static func expression(_ phrase: Term.Phrase) -> String {
     // A token needs no escaping: it has only letters, digits, signs and pictographs.
     columns(phrase.columns) + "\""

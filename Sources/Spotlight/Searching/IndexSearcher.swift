@@ -10,6 +10,7 @@ package final class IndexSearcher {
   private let documents: DocumentTable
   private let vocabulary: Vocabulary
   private let termCache: TermCache
+  private let synonyms: SynonymSource
   private let path: String
   /// The files that were opened.
   private let files: OpenedFiles
@@ -24,6 +25,7 @@ package final class IndexSearcher {
     documents: DocumentTable,
     vocabulary: Vocabulary,
     termCache: TermCache,
+    synonyms: SynonymSource,
     whenStale: @escaping @Sendable () -> Void
   ) throws {
     self.whenStale = whenStale
@@ -31,6 +33,7 @@ package final class IndexSearcher {
     self.documents = documents
     self.vocabulary = vocabulary
     self.termCache = termCache
+    self.synonyms = synonyms
     self.path = path
     queue = try SpotlightError.opening(path) { try IndexFile.open(path, readonly: true) }
     files = OpenedFiles(path)
@@ -98,6 +101,7 @@ package final class IndexSearcher {
       view: seen,
       vocabulary: vocabulary,
       termCache: termCache,
+      synonyms: synonyms.present,
       interruption: db.progress.interruption
     )
     if let past {

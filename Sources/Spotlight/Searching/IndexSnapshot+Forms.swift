@@ -1,5 +1,6 @@
 import CSpotlight
 import Interruptions
+import ObjectModel
 import SQLite
 
 /// The forms of a query's words that a forgiving search also finds.
@@ -8,7 +9,7 @@ import SQLite
 /// equal position has an equal result. The vocabulary only proposes words.
 extension IndexSnapshot {
   /// The maximum counts of words of the index that stand for one typed word, by their kind.
-  private static let (inflectionsMax, partsMax, splitsMax) = (24, 48, 3)
+  private static let (inflectionsMax, partsMax, splitsMax, synonymsMax) = (24, 48, 3, 50)
   /// The least counts of letters of a word that is the beginning of words, that is a part of words,
   /// that is split into words, and of a part of a split word.
   private static let (prefixMin, partMin, splitMin, splitPartMin) = (3, 4, 6, 3)
@@ -41,6 +42,7 @@ extension IndexSnapshot {
       query.add(found, to: index)
     }
     try addJoined(to: &query, plain, statements)
+    try addSynonyms(to: &query, plain, statements)
     guard request.hasReadings else { return }
     query.addReadings(KnownLetters(words))
   }
@@ -87,13 +89,25 @@ extension IndexSnapshot {
       forms.append(.init(tokens: phrase, mistakes: 1, kind: .spelling))
     }
     guard let word = term.word, Tokens.start(of: word) == nil else { return forms }
-    func add(_ found: [String], _ kind: SearchQuery.Term.Kind) {
-      guard !found.isEmpty else { return }
-      let tokens = [found.joined(separator: Readings.alternative)]
-      forms.append(.init(tokens: tokens, mistakes: 1, kind: kind, label: "\(word)~"))
+    func add(
+      _ found: [String],
+      _ kind: SearchQuery.Term.Kind,
+      columns: [String]? = nil
+    ) {
+      guard !found.isEmpty, columns?.isEmpty != true else { return }
+      var form = SearchQuery.Term.Form(
+        tokens: [found.joined(separator: Readings.alternative)],
+        mistakes: 1,
+        kind: kind
+      )
+      (form.columns, form.label) = (columns, "\(word)~")
+      forms.append(form)
     }
     add(UmlautSpelling.others(of: term.text).filter { words.contains($0.utf8) }, .spelling)
-    add(try alive(words.inflections(of: word), statements, max: Self.inflectionsMax), .inflection)
+    for (columns, found) in inflections(of: word, words) {
+      let alive = try alive(found, statements, max: Self.inflectionsMax)
+      add(alive, .inflection, columns: columns)
+    }
     if word.unicodeScalars.count >= Self.partMin {
       add(try alive(words.containing(word), statements, max: Self.partsMax), .part)
     }
@@ -101,6 +115,19 @@ extension IndexSnapshot {
       forms.append(.init(tokens: split, mistakes: 1, kind: .split))
     }
     return forms
+  }
+
+  /// Returns the inflections of a word, with the columns in which they count; nil for all columns.
+  private func inflections(
+    of word: String,
+    _ words: WordList
+  ) -> [(columns: [String]?, words: [String])] {
+    let others = layout.columnsWithoutLanguage
+    let plain = others?.isEmpty == true ? [] : [(others, words.inflections(of: word))]
+    return plain
+      + layout.languages.sorted { $0.key < $1.key }.compactMap { language, columns in
+        Stemmer(language: language).map { (columns, words.inflections(of: word, $0)) }
+      }
   }
 
   /// Returns the first words that occur in live documents; all words where they are few.
@@ -184,6 +211,63 @@ extension IndexSnapshot {
         for index in range { query.add([form], to: index) }
       }
     }
+  }
+
+  /// Adds the synonyms of each word and of successive words.
+  private func addSynonyms(
+    to query: inout SearchQuery,
+    _ plain: [Int],
+    _ statements: [PreparedStatement]
+  ) throws {
+    let synonyms = synonyms.synonyms
+    guard synonyms.longest > 0 else { return }
+    let words = query.required.map { $0.count == 1 ? Tokens.wholes($0[0].text).map(\.text) : [] }
+    for (place, first) in plain.enumerated() {
+      var typed: [String] = []
+      for (offset, index) in plain[place...].enumerated() {
+        typed += words[index]
+        guard index == first + offset, typed.count <= synonyms.longest else { break }
+        let forms = try forms(of: synonyms.targets(of: typed), typed, statements)
+        for index in first...index where !forms.isEmpty { query.add(forms, to: index) }
+      }
+    }
+  }
+
+  /// Returns the forms of the first synonyms that occur in live documents.
+  private func forms(
+    of targets: [Synonyms.Target],
+    _ typed: [String],
+    _ statements: [PreparedStatement]
+  ) throws -> [SearchQuery.Term.Form] {
+    var single: [[String]?: [String]] = [:]
+    var forms: [SearchQuery.Term.Form] = []
+    var count = 0
+    func form(_ tokens: [String], _ columns: [String]?) -> SearchQuery.Term.Form {
+      var form = SearchQuery.Term.Form(tokens: tokens, mistakes: 1, kind: .synonym)
+      form.columns = columns
+      return form
+    }
+    for target in targets where count < Self.synonymsMax {
+      try interruption?.check()
+      var isAlive = false
+      for phrase in target.phrases {
+        let form = form(phrase, target.columns)
+        guard try self.isAlive(SearchQuery.expression(form), statements) else { continue }
+        isAlive = true
+        if phrase.count == 1, Tokens.start(of: phrase[0]) == nil {
+          single[target.columns, default: []].append(phrase[0])
+        } else {
+          forms.append(form)
+        }
+      }
+      if isAlive { count += 1 }
+    }
+    for (columns, tokens) in single.sorted(by: { $0.value[0] < $1.value[0] }) {
+      var form = form([tokens.joined(separator: Readings.alternative)], columns)
+      form.label = typed.joined(separator: " ") + "~"
+      forms.append(form)
+    }
+    return forms
   }
 
   /// Returns the count of documents by which each list of a query is weighed.

@@ -12,6 +12,8 @@ package struct IndexSnapshot {
   var view: DocumentTable.View
   let vocabulary: Vocabulary
   let termCache: TermCache
+  /// The present synonyms, and their digest.
+  let synonyms: (synonyms: Synonyms, digest: String)
   /// The objects of a past commit whose texts the index does not have.
   ///
   /// Such objects changed more than once before the index read them. The object number 0 stands for

@@ -1,4 +1,5 @@
 import CSpotlight
+package import ObjectModel
 
 extension SortedWords {
   /// Returns the index of the first word that does not precede some bytes.
@@ -90,6 +91,29 @@ extension WordList {
     }
     return parts.count > 1
       ? found.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } : found
+  }
+
+  /// Returns the words with the same stem as a word, in the order of their bytes.
+  ///
+  /// The method compares the words that begin like the stem, without the two letters at its end
+  /// that a language may change.
+  package func inflections(of word: String, _ stemmer: Stemmer) -> [String] {
+    let stem = stemmer.stem(word.utf8)
+    let letters = Array(word.unicodeScalars)
+    let same = zip(letters, String(decoding: stem, as: UTF8.self).unicodeScalars).prefix(while: ==)
+    var start = String.UnicodeScalarView()
+    start.append(contentsOf: letters.prefix(max(same.count - 2, min(2, letters.count))))
+    let beginning = Array(String(start).utf8)
+    var found: [String] = []
+    for words in parts {
+      var index = words.firstIndex(from: beginning)
+      while index < words.count, words.word(index).starts(with: beginning) {
+        if stemmer.hasStem(words.word(index), stem) { found.append(words.text(index)) }
+        index += 1
+      }
+    }
+    found.removeAll { $0 == word }
+    return parts.count > 1 ? found.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } : found
   }
 
   private static let (stemMin, endingMax, endingsMax) = (3, 3, 4)

@@ -103,7 +103,13 @@ final class ServiceHost {
     self.store = store
     // As in `Engine`, the index of a read-only store is in another folder.
     let path = store.isReadOnly ? folder.path + "/index.sqlite" : container.indexPath()
-    index = SearchIndex(path: path, model: store.model, processorTime: { 0 }) {
+    index = SearchIndex(
+      path: path,
+      folder: container.path,
+      model: store.model,
+      processorTime: { 0 },
+      now: clock.environment.now
+    ) {
       try StoreDocuments(store, rules)
     }
     var limits = options.limits

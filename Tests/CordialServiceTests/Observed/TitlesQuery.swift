@@ -61,7 +61,7 @@ struct TitlesQuery: LiveQuery {
     var differing = new.counts.filter { old.counts[$0.key] != $0.value }
     for title in old.counts.keys where new.counts[title] == nil { differing[title] = 0 }
     guard !differing.isEmpty else { return .same }
-    guard !isLimited || differing.count <= new.counts.count else { return .larger }
+    guard !isLimited || differing.count <= new.counts.count else { return .startsOver(.larger) }
     return .difference(try builder.body { try Self.write(differing, to: &$0) })
   }
 

@@ -18,6 +18,7 @@ import TestStores
 /// - `== wait N ms`, `== wait N days`: the time advances.
 /// - `== external SQL`: an external SQLite client writes to the store.
 /// - `== remove PATH`: removes a file below `$FOLDER`.
+/// - `== write PATH TEXT`: writes a file below `$FOLDER`, whose lines are separated by `\n`.
 /// - `== restart`: stops the service and serves the same store again.
 /// - `== stop`: stops the service.
 final class TranscriptPlayer {
@@ -133,6 +134,11 @@ final class TranscriptPlayer {
       try ForeignWriter.write(folder.path + "/store/store.sqlite", String(text.dropFirst(9)))
       host.service.lookForCommits()
     case ("remove", 2): try FileManager.default.removeItem(atPath: folder.path + "/" + words[1])
+    case ("write", 3...):
+      let lines = words.dropFirst(2).joined(separator: " ").replacing("\\n", with: "\n")
+      // A new file at the path differs from the former one, whatever its size and time.
+      let file = folder.path + "/" + words[1]
+      try Data((lines + "\n").utf8).write(to: URL(filePath: file), options: .atomic)
     case ("stop", 1): try host.close()
     case ("restart", 1):
       try host.close()

@@ -154,8 +154,7 @@ package enum ResultUpdate: Sendable {
   /// The results are equal for the client.
   case same
   case difference(UpdateBody)
-  /// The difference has more elements than the result, so that the client starts over.
-  case larger
+  case startsOver(FreshReason)
 }
 
 /// A live query of one kind with its result.
@@ -236,7 +235,7 @@ struct Live<Query: LiveQuery>: LiveResult {
     _ builder: UpdateBuilder
   ) throws -> ResultUpdate {
     // The cast succeeds, because both results are of the same request and therefore of one kind.
-    guard let old = old as? Self else { return .larger }
+    guard let old = old as? Self else { return .startsOver(.larger) }
     return try own.update(
       from: old.result,
       to: result,
