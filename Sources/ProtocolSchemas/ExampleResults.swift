@@ -106,7 +106,8 @@ extension MethodName {
       """#
     case .suggest:
       #"""
-      {"token":"9e3779b1-4-f1bbcd88","suggestions":[{"text":"web server","documents":1}]}
+      {"token":"9e3779b1-4-f1bbcd88","suggestions":[{"text":"web server","kind":"word",
+      "documents":1}]}
       """#
     case .indexStatus:
       #"""

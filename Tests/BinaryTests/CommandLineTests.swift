@@ -108,7 +108,7 @@ import Testing
     #expect(try index("resume")["state"] != "paused")
     #expect(try index("verify")["differences"] == [])
     let suggested = try fixture.run(["search", store, "buy", "m", "--suggest"])
-    #expect(try suggested.lines.at(0) == ["text": "buy milk", "documents": 2])
+    #expect(try suggested.lines.at(0) == ["text": "buy milk", "kind": "word", "documents": 2])
     #expect(try fixture.run(["index", store, "stop"]).code != 0)
     let both = try fixture.run(["search", store, "m", "--suggest", "--where", "myDay == YES"])
     #expect(both.code != 0 && both.errors.contains("--suggest"))

@@ -108,7 +108,8 @@ private struct WrongDelegate: SpotlightDelegate {
 
     let values = try await client.search(SearchRequest("rye", at: token), as: Memo.self)
     #expect(values.map(\.body) == ["rye"] && values.map(\.id) == [ids[0]])
-    #expect(try await client.suggestions(for: "ry") == ["rye"])
+    // A completed word, and a display name as the delegate has it.
+    #expect(try await client.suggestions(for: "ry") == ["rye", "milk rye"])
     let strict = SearchRequest("mlik", match: .all, at: token)
     #expect(try await client.search(strict).instead["mlik"] == ["milk"])
     let forgiving = try await client.search(SearchRequest("mlik", at: token))

@@ -356,7 +356,20 @@ final class TestIndex {
     entities: Set<Int>?,
     limit: Int
   ) throws -> [Suggestion] {
-    let request = SearchRequest(
+    let request = Self.suggesting(query, entities: entities, limit: limit)
+    return try snapshot { try $0.suggestions(request, without: []) }
+  }
+
+  func snapshot<Result>(_ body: (IndexSnapshot) throws -> Result) throws -> Result {
+    try index.makeSearcher().snapshot(body)
+  }
+
+  static func suggesting(
+    _ query: String,
+    entities: Set<Int>? = nil,
+    limit: Int = 10
+  ) -> SearchRequest {
+    SearchRequest(
       query: query,
       entities: entities,
       isPrefix: false,
@@ -364,7 +377,6 @@ final class TestIndex {
       limit: limit,
       wordsMax: 64
     )
-    return try index.makeSearcher().snapshot { try $0.suggestions(request, without: []) }
   }
 
   /// The numbers of the notes that a query finds, ascending; the total has to say the same.

@@ -60,6 +60,52 @@ import Testing
     }
   }
 
+  // Evidence: P-090h
+  @Test func `correct words that no object has`() throws {
+    func corrected(_ query: String, entities: Set<Int>? = nil) throws -> String? {
+      try index.snapshot { index in
+        try index.correction(TestIndex.suggesting(query, entities: entities), without: [])
+      }
+      .map { "\($0.text) \($0.kind) \($0.documents)" }
+    }
+    #expect(try corrected("mlik") == "milk correction 3")
+    #expect(try corrected("Buy  MLIK, plaese") == nil)
+    #expect(try corrected("Byu  MLIK!") == "buy  milk correction 2")
+    #expect(try corrected("buymilk") == "buy milk correction 2")
+    // The last word may be unfinished, and a word with an operator stays.
+    #expect(try corrected("mil") == nil && corrected("milk") == nil && corrected("") == nil)
+    #expect(try corrected(#""mlik""#) == nil && corrected("body:mlik") == nil)
+    // What finds nothing is no correction.
+    #expect(try corrected("oat mnit") == nil)
+    #expect(try corrected("mnit", entities: [3]) == "mint correction 2")
+    // A word of a dead document corrects nothing.
+    #expect(try corrected("millstome") == nil)
+  }
+
+  // Evidence: P-090h
+  @Test func `are names of objects`() throws {
+    let names = [
+      TestIndex.note(1): "milkshake", TestIndex.note(3): "#milky milk",
+      TestIndex.note(4): "HTTPServer2", TestIndex.card(1): "mint", TestIndex.card(2): "mint",
+    ]
+    func named(_ query: String, limit: Int = 3, entities: Set<Int>? = nil) throws -> [String] {
+      try index.snapshot { index in
+        let request = TestIndex.suggesting(query, entities: entities, limit: limit)
+        return try index.names(request, without: []) { key in
+          names[key].map { (key.entity == 1 ? "title" : "name", $0) }
+        }
+      }
+      .map { "\($0.text) \($0.kind) \($0.documents)" }
+    }
+    #expect(try named("mil") == ["#milky milk query 1", "milkshake query 1"])
+    #expect(try named("mil", limit: 1).count == 1 && named("mil", limit: 0) == [])
+    // All words are in the name, not only in the object.
+    #expect(try named("oat mil") == [] && named("milk milky") == ["#milky milk query 1"])
+    // Equal names count once, with all objects that they find.
+    #expect(try named("mi", entities: [3]) == ["mint query 2"])
+    #expect(try named("mint") == [] && named("HTTPSERVER2") == [] && named("") == [])
+  }
+
   @Test func `count the documents of the entities`() throws {
     #expect(try suggested("mi", entities: [3]) == ["mint 2"])
     #expect(try suggested("mi", entities: []) == [])

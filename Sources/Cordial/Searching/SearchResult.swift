@@ -173,13 +173,16 @@ extension Client {
     return values
   }
 
-  /// Completes the last word of a text from the words of the index.
+  /// Proposes queries for the text that a person types.
+  ///
+  /// The proposals are a correction of words that no object has, then the text with its last word
+  /// completed, then display names of objects.
   ///
   /// - Parameters:
   ///   - query: The text.
   ///   - entities: The names of the entities; nil for all indexed entities.
   ///   - limit: The maximum number of texts.
-  /// - Returns: The completed texts, beginning with the text that finds the most objects.
+  /// - Returns: The queries; of completed texts, those that find more objects first.
   /// - Throws: `ClientError`; `unknownEntity` for an entity that the model does not have.
   public func suggestions(
     for query: String,

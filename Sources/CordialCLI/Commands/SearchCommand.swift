@@ -153,7 +153,10 @@ struct Search: AsyncParsableCommand {
       return
     }
     for suggestion in try SuggestCall.result(answer).suggestions {
-      Terminal.line("\(VisibleText.line(suggestion.text)) (\(suggestion.documents ?? 0))")
+      let kind = suggestion.kind.flatMap { $0 == "word" ? nil : ", \($0)" } ?? ""
+      Terminal.line(
+        "\(VisibleText.line(suggestion.text)) (\(suggestion.documents ?? 0)\(kind))"
+      )
     }
   }
 

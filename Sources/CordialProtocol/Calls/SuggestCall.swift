@@ -1,7 +1,7 @@
 package import JSON
 package import JSONRPC
 
-/// The params of `suggest`: completes the last word of a query.
+/// The params of `suggest`: proposes queries for the text that a person types.
 package struct SuggestCall: Call {
   package static let name = MethodName.suggest
 
@@ -26,7 +26,7 @@ package struct SuggestCall: Call {
   package struct Result: WireObject {
     /// The history position that the index had reached; nil if a mock's script omits the token.
     package let token: String?
-    /// The suggestions, most frequent first, then by text.
+    /// The suggestions: a correction, then words, then queries.
     package let suggestions: [Suggestion]
 
     /// Creates a result.
@@ -43,24 +43,28 @@ package struct SuggestCall: Call {
     package var json: JSONValue { .present([.token: token, .suggestions: suggestions]) }
   }
 
-  /// A completion.
+  /// A query that a person may be typing.
   package struct Suggestion: WireObject {
-    /// The query with its last word completed.
+    /// The query.
     package let text: String
+    /// `word`, `query` or `correction`; nil if a mock's script omits the kind.
+    package let kind: String?
     /// The number of objects that this query finds; nil if a mock's script omits the number.
     package let documents: Int64?
 
     /// Creates a suggestion.
-    package init(text: String, documents: Int64) {
+    package init(text: String, kind: String, documents: Int64) {
       self.text = text
+      self.kind = kind
       self.documents = documents
     }
 
     package init(_ json: JSONValue) throws(RPCError) {
       text = try json.text(.text)
+      kind = json.string(.kind)
       documents = json.integer(.documents)
     }
 
-    package var json: JSONValue { .present([.text: text, .documents: documents]) }
+    package var json: JSONValue { .present([.text: text, .kind: kind, .documents: documents]) }
   }
 }

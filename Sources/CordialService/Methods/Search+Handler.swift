@@ -42,25 +42,22 @@ extension Service {
       milliseconds: Self.freshnessMilliseconds,
       interruption
     ) { service, _ in
-      service.searches.search(
-        { searcher, _ in
-          try searcher.snapshot(interruption: interruption) { index in
-            let suggestions = try index.suggestions(wanted, without: [])
-            var writer = JSONWriter()
-            MessageWriter.beginResult(request.id, &writer)
-            let result = SuggestCall.Result(
-              token: index.token.description,
-              suggestions: suggestions.map { .init(text: $0.text, documents: $0.documents) }
-            )
-            writer.value(result.json)
-            writer.raw("}")
-            return MessageBytes(writer)
+      service.withSearch(SearchCall(query: call.query), wanted, interruption) { answer, index in
+        let suggestions = try answer.suggestions(wanted, index)
+        var writer = JSONWriter()
+        MessageWriter.beginResult(request.id, &writer)
+        let result = SuggestCall.Result(
+          token: index.token.description,
+          suggestions: suggestions.map {
+            .init(text: $0.text, kind: $0.kind.rawValue, documents: $0.documents)
           }
-        },
-        completion: { outcome in
-          self.onLoop { service in service.finish(request, outcome) }
-        }
-      )
+        )
+        writer.value(result.json)
+        writer.raw("}")
+        return MessageBytes(writer)
+      } completion: { service, outcome in
+        service.finish(request, outcome)
+      }
     }
   }
 

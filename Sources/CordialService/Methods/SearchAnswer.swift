@@ -131,6 +131,30 @@ struct SearchAnswer {
     )
   }
 
+  /// Returns the queries that a person may be typing: a correction, then words, then names.
+  func suggestions(_ wanted: SearchRequest, _ index: IndexSnapshot) throws -> [Suggestion] {
+    let deleted = try deletedObjects() ?? []
+    let correction = try wanted.limit > 0 ? index.correction(wanted, without: deleted) : nil
+    var named = wanted
+    named.limit = wanted.limit / Self.namesPart
+    let names = try index.names(named, without: deleted) { key in
+      let entity = snapshot.model.entity(key.entity)
+      guard let column = entity.spotlight?.displayName,
+        let place = entity.spotlight?.fields.firstIndex(of: column),
+        let texts = try indexed.content([key.object], of: key.entity)[key.object]?.texts,
+        let text = texts[place]
+      else { return nil }
+      return (column, text)
+    }
+    var words = wanted
+    words.limit -= names.count + (correction == nil ? 0 : 1)
+    return [correction].compactMap(\.self) + (try index.suggestions(words, without: deleted))
+      + names
+  }
+
+  /// One of so many suggestions may be the name of an object.
+  private static let namesPart = 3
+
   /// Returns a result in the form that a subscription keeps.
   ///
   /// - Parameters:

@@ -1,11 +1,11 @@
 import CordialProtocol
 import JSON
 
-/// `suggest`: completes the last word of a query.
+/// `suggest`: proposes queries for the text that a person types.
 extension SuggestCall: DescribedCall {
   package static let method = Method.request(
     name,
-    "Completes the last word of a query by the most frequent words of the index.",
+    "Proposes queries: the last word completed, names of objects, and corrections.",
     order: .read,
     params: [
       .required(.query, .string, "the text that a person types; any text is valid"),
@@ -18,11 +18,16 @@ extension SuggestCall: DescribedCall {
         .suggestions,
         .array(
           .object([
-            .required(.text, .string, "the query with its last word completed"),
+            .required(.text, .string, "the query"),
+            .required(
+              .kind,
+              .choice(["word", "query", "correction"]),
+              "the last word completed, the display name of an object, or words replaced"
+            ),
             .required(.documents, .count, "the number of objects that this query finds"),
           ])
         ),
-        "the suggestions, most frequent first, then by text"
+        "the suggestions: a correction, then words, most frequent first, then queries"
       ),
     ]),
     example: ["query": "web se"],

@@ -116,6 +116,12 @@ package struct Highlighter: Sendable {
     return found
   }
 
+  /// Returns whether a text has every term of the query.
+  func hasAllTerms(in text: String, column: String) -> Bool {
+    let found = Set(occurrences(Tokens.unmarked(text), column: column).map(\.term))
+    return Set(phrases.map(\.term)).isSubset(of: found)
+  }
+
   /// Returns the words of the query that an object has only in another form, and those that it
   /// lacks.
   ///

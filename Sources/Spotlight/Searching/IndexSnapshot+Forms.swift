@@ -149,7 +149,7 @@ extension IndexSnapshot {
 
   /// Returns the ways in which a word consists of two words, or of three where there is no such
   /// way; those of more frequent words first.
-  private func splits(
+  func splits(
     of word: String,
     _ words: WordList,
     _ statements: [PreparedStatement],

@@ -1,12 +1,28 @@
 package import CordialValues
+import Interruptions
 import SQLite
 
-/// A text that a person may be typing.
+/// A query that a person may be typing.
 package struct Suggestion: Sendable, Equatable {
-  /// The query with its last word completed.
+  /// The origin of a suggestion.
+  package enum Kind: String, Sendable {
+    /// A word of the index in place of the word that is being typed.
+    case word
+    /// The display name of an object.
+    case query
+    /// Words of the index in place of words that no object has.
+    case correction
+  }
+
   package let text: String
+  package let kind: Kind
   /// The number of documents that this query finds.
   package let documents: Int64
+
+  /// Creates a suggestion.
+  package init(text: String, kind: Kind, documents: Int64) {
+    (self.text, self.kind, self.documents) = (text, kind, documents)
+  }
 }
 
 extension IndexSnapshot {
@@ -29,12 +45,7 @@ extension IndexSnapshot {
     _ request: SearchRequest,
     without excluded: Set<ObjectKey>
   ) throws -> [Suggestion] {
-    let query = SearchQuery(
-      request.query,
-      columns: Set(layout.columns),
-      isPrefix: false,
-      wordsMax: request.wordsMax
-    )
+    let query = query(request, isPrefix: false)
     guard query.isOpen, let term = query.required.last?.last, !layout.isEmpty,
       let last = Tokens.wholes(term.text).last
     else { return [] }
@@ -50,7 +61,9 @@ extension IndexSnapshot {
       for word in try words(beginning: last.text, max: request.limit * Self.triesPerSuggestion) {
         guard let completed = query.completed(with: word) else { continue }
         let total = try rank(completed, request, numbers, hitMax: 0).total
-        if total > 0 { suggestions.append(Suggestion(text: head + word, documents: total)) }
+        if total > 0 {
+          suggestions.append(Suggestion(text: head + word, kind: .word, documents: total))
+        }
       }
       suggestions.sort { first, second in
         first.documents != second.documents
@@ -58,6 +71,117 @@ extension IndexSnapshot {
       }
       return Array(suggestions.prefix(request.limit))
     }
+  }
+
+  /// Replaces the words of a query that no document has by words of the index.
+  ///
+  /// Of the words that differ by typing mistakes, those with fewer mistakes come first, then those
+  /// of more documents. A word without such words may be several words that were typed as one.
+  ///
+  /// - Parameters:
+  ///   - request: The query and the entities of the documents.
+  ///   - excluded: The objects that are not counted.
+  /// - Returns: The query with all these words replaced; nil where every word is in a document, a
+  ///   word has no replacement, or the new query finds nothing.
+  /// - Throws: `SQLiteError`; `Interrupted`.
+  package func correction(
+    _ request: SearchRequest,
+    without excluded: Set<ObjectKey>
+  ) throws -> Suggestion? {
+    guard !layout.isEmpty else { return nil }
+    let query = query(request, isPrefix: true)
+    return try SpotlightError.reading {
+      let numbers = try numbers(of: excluded)
+      let statements = try numberStatements()
+      var text = ""
+      var rest = request.query[...]
+      for index in query.plain {
+        let term = query.required[index][0]
+        guard try !isAlive(SearchQuery.expression(term, isExact: true), statements) else {
+          continue
+        }
+        guard let place = rest.firstRange(of: term.text),
+          let word = try replacement(of: term, request, numbers)
+        else { return nil }
+        text += rest[..<place.lowerBound] + word
+        rest = rest[place.upperBound...]
+      }
+      guard !text.isEmpty else { return nil }
+      return try counted(text + rest, .correction, request, numbers)
+    }
+  }
+
+  private func replacement(
+    of term: SearchQuery.Term,
+    _ request: SearchRequest,
+    _ excluded: [Int64]
+  ) throws -> String? {
+    try interruption?.check()
+    if let word = try nearest(to: [term], request, excluded).first?.nearest.first { return word }
+    guard let word = term.word else { return nil }
+    let words = try vocabulary.words(db)
+    return try splits(of: word, words, numberStatements(), max: 1).first?.joined(separator: " ")
+  }
+
+  /// Suggests display names of the objects that a query finds.
+  ///
+  /// - Parameters:
+  ///   - request: The query and the entities of the documents; its limit is the count of names.
+  ///   - excluded: The objects that are not counted.
+  ///   - name: Returns the column and the text of the display name of an object; nil for none.
+  /// - Returns: The names that have all words of the query, those of better hits first.
+  /// - Throws: `SQLiteError`, and the errors of `name`.
+  package func names(
+    _ request: SearchRequest,
+    without excluded: Set<ObjectKey>,
+    _ name: (ObjectKey) throws -> (column: String, text: String)?
+  ) throws -> [Suggestion] {
+    let query = query(request, isPrefix: true)
+    guard !query.isEmpty, !layout.isEmpty, request.limit > 0 else { return [] }
+    let left = try SpotlightError.reading { try numbers(of: excluded) }
+    var tried = request
+    tried.limit *= Self.triesPerSuggestion
+    let typed = Tokens.wholes(request.query).map(\.text)
+    let highlighter = Highlighter(query)
+    var found: [Suggestion] = []
+    for hit in try hits(query, tried, left, nil).hits where found.count < request.limit {
+      guard let (column, text) = try name(hit.key), text.utf8.count <= Self.nameBytesMax,
+        Tokens.wholes(text).map(\.text) != typed, !found.contains(where: { $0.text == text }),
+        highlighter.hasAllTerms(in: text, column: column)
+      else { continue }
+      let suggestion = try SpotlightError.reading { try counted(text, .query, request, left) }
+      if let suggestion { found.append(suggestion) }
+    }
+    return found
+  }
+
+  /// The greatest length in bytes of a display name that is suggested.
+  private static let nameBytesMax = 100
+
+  private func query(_ request: SearchRequest, isPrefix: Bool) -> SearchQuery {
+    SearchQuery(
+      request.query,
+      columns: Set(layout.columns),
+      isPrefix: isPrefix,
+      wordsMax: request.wordsMax
+    )
+  }
+
+  /// Returns the suggestion of a text; nil if a search of all its words finds nothing.
+  private func counted(
+    _ text: String,
+    _ kind: Suggestion.Kind,
+    _ request: SearchRequest,
+    _ excluded: [Int64]
+  ) throws -> Suggestion? {
+    let query = SearchQuery(
+      text,
+      columns: Set(layout.columns),
+      isPrefix: false,
+      wordsMax: request.wordsMax
+    )
+    let total = try rank(query, request, excluded, hitMax: 0).total
+    return total > 0 ? Suggestion(text: text, kind: kind, documents: total) : nil
   }
 
   /// Returns the most frequent words of the index that begin with some letters.
