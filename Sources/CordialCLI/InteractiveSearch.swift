@@ -81,6 +81,7 @@ struct InteractiveSearch {
       }
       var call = call
       call.query = box.query
+      if box.isStrict { call.match = .all }
       running = client.start(call) {
         source.yield(.answer($0, search: number))
       }

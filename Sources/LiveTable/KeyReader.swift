@@ -9,6 +9,7 @@ package enum Key: Sendable, Equatable {
   case deleteAll
   case up, down
   case enter
+  case tab
   case escape
   /// Control-D.
   case end
@@ -66,7 +67,7 @@ package struct KeyReader: Sendable {
   }
 
   private static let controls: [UInt8: Key] = [
-    0x04: .end, 0x08: .backspace, 0x7F: .backspace, 0x0A: .enter, 0x0D: .enter, 0x15: .deleteAll,
+    0x04: .end, 0x08: .backspace, 0x09: .tab, 0x7F: .backspace, 0x0A: .enter, 0x0D: .enter, 0x15: .deleteAll,
     0x17: .deleteWord, 0x0E: .down, 0x10: .up,
   ]
 

@@ -22,6 +22,8 @@ package struct SearchBox: Sendable {
 
   /// The text that the person has typed.
   package private(set) var query: String
+  /// Whether the person wants only the words as typed.
+  package private(set) var isStrict = false
   /// The selected hit's position in the list of hits.
   package private(set) var selected = 0
   private var answer: JSONValue?
@@ -62,6 +64,10 @@ package struct SearchBox: Sendable {
     case .enter:
       guard hits.indices.contains(selected) else { return nil }
       return hits[selected][.id]?.string.map { .open(id: $0) }
+    case .tab:
+      isStrict.toggle()
+      selected = 0
+      return .search
     case .escape, .end: return .quit
     }
     guard query != before else { return nil }
@@ -124,6 +130,18 @@ package struct SearchBox: Sendable {
     return (head + lines.dropFirst(first).prefix(rows)).prefix(height).map(\.self)
   }
 
+  /// What all hits lack, and the key that makes the search strict or forgiving.
+  private var forgiven: [String] {
+    if isStrict { return ["Tab forgives"] }
+    guard hits.contains(where: { $0[.class] != nil }) else { return [] }
+    let missing = hits.map { ($0[.missing]?.array ?? []).compactMap(\.string) }
+    let everywhere = (missing.first ?? []).filter { word in
+      missing.allSatisfy { $0.contains(word) }
+    }
+    let without = everywhere.map { CellText.text(.string($0)) }.joined(separator: ", ")
+    return (without.isEmpty ? [] : ["without: \(without)"]) + ["Tab: only the words as typed"]
+  }
+
   /// The number of hits in total and by entity, or the reasons why no object matches.
   private var summary: String {
     if opened != nil { return "Escape goes back to the hits" }
@@ -134,7 +152,8 @@ package struct SearchBox: Sendable {
       let entities = (answer[.facets]?[.entities]?.members ?? []).map { member in
         "\(VisibleText.line(member.name)) \(member.value.integer ?? 0)"
       }
-      return "\(atLeast)\(total) found: \(entities.joined(separator: ", "))"
+      let found = "\(atLeast)\(total) found: \(entities.joined(separator: ", "))"
+      return ([found] + forgiven).joined(separator: "; ")
     }
     let instead = (answer[.instead]?.members ?? []).map { word in
       let nearest = (word.value.array ?? []).compactMap(\.string).joined(separator: ", ")
@@ -143,7 +162,7 @@ package struct SearchBox: Sendable {
     let omit = (answer[.omit]?.members ?? []).map { word in
       "without \(word.name): \(word.value.integer ?? 0)"
     }
-    let reasons = (instead + omit).joined(separator: "; ")
+    let reasons = (instead + omit + (isStrict ? forgiven : [])).joined(separator: "; ")
     return CellText.text(.string(reasons.isEmpty ? "0 found" : "0 found; \(reasons)"))
   }
 }

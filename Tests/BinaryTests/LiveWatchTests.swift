@@ -75,6 +75,11 @@ import Testing
     #expect(try search.stream.text(upTo: "3 found") != nil)
     try search.stream.send("\u{15}brad")
     #expect(try search.stream.text(upTo: "(brad: Bread)") != nil)
+    // Tab makes the search strict, and forgiving again.
+    try search.stream.send("\t")
+    #expect(try search.stream.text(upTo: "0 found") != nil)
+    try search.stream.send("\t")
+    #expect(try search.stream.text(upTo: "(brad: Bread)") != nil)
     try search.stream.send("\u{1B}")
     #expect(try search.stream.rest().hasSuffix("\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"))
     #expect(try search.exitCode() == 0)

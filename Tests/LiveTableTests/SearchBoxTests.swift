@@ -17,7 +17,7 @@ import Testing
       ]
     )
     #expect(keys("\u{1B}[A\u{1B}OB\u{1B}[1;5Aa") == [.up, .down, .up, .text("a")])
-    #expect(keys("\r\n\u{4}\u{E}\u{10}") == [.enter, .enter, .end, .down, .up])
+    #expect(keys("\r\n\u{4}\u{E}\u{10}\t") == [.enter, .enter, .end, .down, .up, .tab])
     #expect(keys("\u{1B}") == [.escape])
     // A key with Alt has no meaning here.
     #expect(keys("\u{1B}xy") == [.text("y")])
@@ -112,6 +112,26 @@ import Testing
     #expect(box.press(.up) == nil && box.selected == 0)
     box.show(object: "T/p9", nil)
     #expect(texts(box)[1] == "  T/p9 no longer exists")
+  }
+
+  @Test func `says what all hits lack, and is strict after a key`() {
+    func missing(_ id: String, _ words: [String]) -> JSONValue {
+      var members = hit(id, "Convert").members ?? []
+      members += [JSONMember("class", 4), JSONMember("missing", .array(words.map { .string($0) }))]
+      return .object(members)
+    }
+    var box = SearchBox(query: "how do I convert")
+    box.show(answer: answer([missing("T/p1", ["how", "do"]), missing("T/p2", ["do", "I"])]))
+    #expect(
+      texts(box)[1] == "  2 found: Task 2; without: do; Tab: only the words as typed"
+    )
+    #expect(!box.isStrict && box.press(.tab) == .search && box.isStrict)
+    box.show(answer: ["total": 0, "hits": []])
+    #expect(texts(box)[1] == "  0 found; Tab forgives")
+    box.show(answer: answer([hit("T/p1", "Milk")]))
+    #expect(texts(box)[1] == "  1 found: Task 1; Tab forgives")
+    #expect(box.press(.tab) == .search && !box.isStrict)
+    #expect(texts(box)[1] == "  1 found: Task 1")
   }
 
   @Test func `keeps the selected hit on a low screen`() {

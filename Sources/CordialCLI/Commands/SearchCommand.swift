@@ -49,7 +49,7 @@ struct Search: AsyncParsableCommand {
   @Option(help: "Tell why the search finds the object of this ID, or why it does not.")
   var why: String?
 
-  @Flag(help: "Search on the terminal while you type; Enter opens an object.")
+  @Flag(help: "Search on the terminal while you type; Enter opens an object, Tab forgives nothing.")
   var interactive = false
 
   @Flag(help: "Print completions of the last word, and how many objects each finds.")
@@ -172,6 +172,9 @@ struct Search: AsyncParsableCommand {
       )
     }
     let forgiven = answer[.hits]?.array?.contains { $0[.class] != nil } == true
+    let words = answer[.hits]?.array?.map { ($0[.missing]?.array ?? []).compactMap(\.string) } ?? []
+    let everywhere = (words.first ?? []).filter { word in words.allSatisfy { $0.contains(word) } }
+    if !everywhere.isEmpty { lines.append("Without: \(everywhere.joined(separator: ", "))") }
     if forgiven { lines.append("Only the words as typed: --match all") }
     let missing = (answer[.missing]?.array ?? []).compactMap(\.string)
     if !missing.isEmpty { lines.append("In no object: \(missing.joined(separator: ", "))") }
