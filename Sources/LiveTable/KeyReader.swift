@@ -67,8 +67,8 @@ package struct KeyReader: Sendable {
   }
 
   private static let controls: [UInt8: Key] = [
-    0x04: .end, 0x08: .backspace, 0x09: .tab, 0x7F: .backspace, 0x0A: .enter, 0x0D: .enter, 0x15: .deleteAll,
-    0x17: .deleteWord, 0x0E: .down, 0x10: .up,
+    0x04: .end, 0x08: .backspace, 0x09: .tab, 0x7F: .backspace, 0x0A: .enter, 0x0D: .enter,
+    0x15: .deleteAll, 0x17: .deleteWord, 0x0E: .down, 0x10: .up,
   ]
 
   /// Returns the length of a UTF-8 character with this first byte; 1 for an invalid first byte.

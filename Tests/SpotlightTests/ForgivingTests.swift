@@ -87,6 +87,51 @@ import Testing
     }
   }
 
+  // Evidence: P-091b, P-091f, P-092i
+  @Test func `answers any text`() async throws {
+    let index = try TestIndex()
+    index.commit([
+      1: (body: "convert → text", title: nil), 2: (body: "cafe\u{301} 東京", title: nil),
+      3: (
+        body: String(repeating: "word ", count: 1000), title: String(repeating: "x", count: 4000)
+      ),
+    ])
+    #expect(await index.catchUp())
+    func found(_ query: String) throws -> [Int64] {
+      let result = try index.result(
+        query,
+        match: .forgiving,
+        prefix: true,
+        fuzzy: true,
+        readings: true
+      )
+      #expect(result.total == Int64(result.hits.count), "\(query.prefix(80))")
+      return result.hits.map(\.key.object)
+    }
+    #expect(try found("→") == [1])
+    for nothing in [
+      "\u{301}", "\u{200D}", "\u{200C}", "\u{FE0F}", "\u{0}", "\u{FFFD}", "\"", "-", "--", "OR",
+      "*",
+      "-*", "\"\"", ":", "body:", "()", " \n\t", "\u{E000}", "\u{10FFFF}",
+    ] {
+      #expect(try found(nothing) == [], "\(nothing.debugDescription)")
+    }
+    #expect(try found("→ \u{301} convert \u{200D}") == [1])
+    #expect(try found("cafe\u{301}\u{200D}") == [2])
+    // Words beyond the limit are not looked up.
+    let many = (0..<10_000).map { "w\($0)" }.joined(separator: " ")
+    #expect(try found(many) == [] && found("convert text " + many) == [1])
+    #expect(try found(Array(repeating: "word", count: 10_000).joined(separator: " ")) == [3])
+    // A word of a megabyte, and words of all lengths around the limits of words.
+    for letters in Array(1...140) + [1000, 4000, 4004, 1 << 20] {
+      let word = String(repeating: "x", count: letters)
+      // A long word is indexed in pieces, so that a longer one may resemble it.
+      #expect(try found(word) == [3] || letters > 4000, "\(letters)")
+      #expect(try found(word + "東京").allSatisfy { [2, 3].contains($0) }, "\(letters)")
+      #expect(try found(String(repeating: "text", count: letters / 4 + 2)).count <= 1, "\(letters)")
+    }
+  }
+
   // Evidence: P-091g, P-111f
   @Test func `finds the inflections of a text's language`() async throws {
     let model = TestIndex.model.replacing(

@@ -138,6 +138,12 @@ extension IndexSnapshot {
   ) throws -> [Suggestion] {
     let query = query(request, isPrefix: true)
     guard !query.isEmpty, !layout.isEmpty, request.limit > 0 else { return [] }
+    // Nearly every name has a word that begins with some letter.
+    if query.isOpen, let last = query.terms.last?.word, last.unicodeScalars.count < 2,
+      Tokens.start(of: last) == nil
+    {
+      return []
+    }
     let left = try SpotlightError.reading { try numbers(of: excluded) }
     var tried = request
     tried.limit *= Self.triesPerSuggestion
