@@ -3,9 +3,12 @@
 
     search-classes.py corpus --out DIR
     search-classes.py queries --documents FILE --seed N --count K --out FILE
-    search-classes.py peers --documents FILE --queries FILE
+    search-classes.py thesaurus --out DIR
+    search-classes.py peers --documents FILE --queries FILE [--out FILE]
     search-classes.py answers --program CORDIAL --documents FILE --queries FILE --out FILE
+        [--synonyms FILE]
     search-classes.py score --queries FILE --answers FILE
+    search-classes.py rows --queries FILE --answers FILE [--synonyms FILE] [--peers FILE]
 
 `corpus` writes DIR/documents.jsonl from what Debian's apt reaches with the machine's own sources:
 package descriptions in all their languages, manual pages, and Unicode's names of characters.
@@ -16,6 +19,8 @@ like. Even seeds are for the end: measure with them, and do not look.
 its defaults. `score` reads the answers of an engine: JSON
 lines {"query": text, "ids": [the first three], "microseconds": number} in the order of the
 queries. Both print the share of queries that have a document that is meant among the first three.
+`thesaurus` writes DIR/synonyms.txt: all sets of synonyms of Debian's WordNet. `rows` prints rows
+for Tools/bench; `--synonyms` has the answers of a store with that file.
 """
 
 import argparse
@@ -31,6 +36,7 @@ import math
 import os
 import random
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -1638,6 +1644,102 @@ def print_table(queries, answers):
         print(text)
 
 
+# The shares that the search aims at: those who type a query of the class should find the document.
+GOALS = {
+    "typo1": 95, "transposed": 95, "typo2": 95, "halfLast": 95, "halfAll": 90, "noSpaces": 90,
+    "compoundApart": 90, "compoundEnd": 90, "inflection": 95, "accents": 98, "mixedScripts": 98,
+    "identifiers": 98, "versions": 98, "symbols": 100, "codePoints": 100, "sentence": 98,
+    "question": 65, "all": 93,
+}
+SYNONYMS_GOAL = 80
+MILLISECONDS_GOALS = {50: 3, 99: 15}
+
+
+def shares(queries, answers):
+    """Returns the share of the queries, in percent, whose document is found, by class."""
+    found = collections.defaultdict(list)
+    for query, (ids, _) in zip(queries, answers, strict=True):
+        for name in (query["class"], "all"):
+            found[name].append(bool(set(ids[:TOP]) & set(query["intended"])))
+    return {name: 100 * sum(all) / len(all) for name, all in found.items()}
+
+
+def read_answers(queries, path):
+    answers = read_lines(path)
+    if [query["query"] for query in queries] != [answer["query"] for answer in answers]:
+        raise SystemExit(f"{path}: the answers are not in the order of the queries")
+    return [(answer["ids"], answer["microseconds"]) for answer in answers]
+
+
+def print_rows(path, answers_path, synonyms_path, peers_path):
+    """Prints what|unit|peer|peer's figure|figure|goal for each class."""
+    queries = read_lines(path)
+    answers = read_answers(queries, answers_path)
+    own = shares(queries, answers)
+    peers = {}
+    if peers_path:
+        with open(peers_path, encoding="utf-8") as file:
+            peers = json.load(file)
+    for name in GOALS:
+        if name not in own:
+            continue
+        for peer in peers or {"": None}:
+            other = f"{shares(queries, peers[peer])[name]:.1f}" if peer else ""
+            title = f"FTS5 {peer}" if peer else ""
+            print(f"found by {name}|%|{title}|{other}|{own[name]:.1f}|>= {GOALS[name]}")
+    if synonyms_path:
+        share = shares(queries, read_answers(queries, synonyms_path))["question"]
+        print(f"found by question, WordNet|%|||{share:.1f}|>= {SYNONYMS_GOAL}")
+    for part, goal in MILLISECONDS_GOALS.items():
+        def figure(answers):
+            times = sorted(microseconds for _, microseconds in answers)
+            return times[min(len(times) - 1, len(times) * part // 100)] / 1000
+        for peer in peers or {"": None}:
+            other = f"{figure(peers[peer]):.2f}" if peer else ""
+            title = f"FTS5 {peer}" if peer else ""
+            print(f"forgiving search, p{part}|ms|{title}|{other}|{figure(answers):.2f}|<= {goal}")
+
+
+# --- Thesaurus -----------------------------------------------------------------------------------
+
+THESAURUS = "wordnet-base"
+
+
+def write_thesaurus(folder):
+    """Writes the sets of synonyms of WordNet, one in a line."""
+    os.makedirs(folder, exist_ok=True)
+    folder = os.path.abspath(folder)
+    apt = apt_of(os.path.join(folder, "apt"))
+    if apt and not glob.glob(os.path.join(folder, f"{THESAURUS}_*.deb")):
+        apt.run("apt-get", "download", "-q", THESAURUS, cwd=folder)
+    packages = glob.glob(os.path.join(folder, f"{THESAURUS}_*.deb"))
+    if not packages:
+        raise SystemExit(f"apt has no package {THESAURUS}")
+    lines = []
+    with subprocess.Popen(
+        ("dpkg-deb", "--fsys-tarfile", packages[0]), stdout=subprocess.PIPE
+    ) as process, tarfile.open(fileobj=process.stdout, mode="r|") as archive:
+        for member in archive:
+            if not re.search(r"/data\.(noun|verb|adj|adv)$", member.name):
+                continue
+            for line in archive.extractfile(member).read().decode().splitlines():
+                # A line of the licence begins with a space. A set has its number, its file, its
+                # type, the count of its words in hexadecimal, and each word with a number.
+                fields = line.split()
+                if line.startswith(" ") or len(fields) < 6:
+                    continue
+                words = fields[4:4 + 2 * int(fields[3], 16):2]
+                # An adjective may have its place in a sentence behind it.
+                words = [re.sub(r"\(\w+\)$", "", word).replace("_", " ") for word in words]
+                words = list(dict.fromkeys(word for word in words if "," not in word))
+                if len(words) > 1:
+                    lines.append(", ".join(words))
+    path = os.path.join(folder, "synonyms.txt")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+    say(f"{path}: {len(lines)} lists")
+
+
 class Peer:
     """A table of SQLite's FTS5."""
 
@@ -1705,7 +1807,7 @@ class Trigrams(Peer):
         return self.best(" OR ".join(quoted(word) for word in query.split() if len(word) >= 3))
 
 
-def run_peers(documents, path):
+def run_peers(documents, path, out=None):
     queries = read_lines(path)
     answers = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -1723,6 +1825,9 @@ def run_peers(documents, path):
                 ids = peer.search(query["query"])
                 answers[name].append((ids, (time.perf_counter() - started) * 1e6))
             peer.database.close()
+    if out:
+        with open(out, "w", encoding="utf-8") as file:
+            json.dump(answers, file)
     print_table(queries, answers)
 
 
@@ -1742,7 +1847,7 @@ MODEL = {
 class Cordial:
     """A service of a new store with the documents, over its standard streams."""
 
-    def __init__(self, program, documents, place):
+    def __init__(self, program, documents, place, synonyms=None):
         store = os.path.join(place, "documents")
         model = os.path.join(place, "model.json")
         with open(model, "w") as file:
@@ -1757,6 +1862,8 @@ class Cordial:
         imported.stdin.close()
         if imported.wait() != 0:
             raise SystemExit("cordial import failed")
+        if synonyms:
+            shutil.copy(synonyms, os.path.join(store, "synonyms.txt"))
         self.process = subprocess.Popen(
             [program, "serve", store], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.number = 0
@@ -1776,9 +1883,9 @@ class Cordial:
         self.process.wait()
 
 
-def run_answers(program, documents, queries, out):
-    with tempfile.TemporaryDirectory() as place, open(out, "w") as file:
-        service = Cordial(os.path.abspath(program), documents, place)
+def run_answers(program, documents, queries, out, synonyms=None):
+    with tempfile.TemporaryDirectory() as place, open(out, "w", encoding="utf-8") as file:
+        service = Cordial(os.path.abspath(program), documents, place, synonyms)
         # The first search reads the words of the index.
         service.call("search", {"query": "wrod"})
         for query in read_lines(queries):
@@ -1792,12 +1899,10 @@ def run_answers(program, documents, queries, out):
 
 
 def run_score(path, answers_path):
-    queries, answers = read_lines(path), read_lines(answers_path)
-    if [query["query"] for query in queries] != [answer["query"] for answer in answers]:
-        raise SystemExit("the answers are not in the order of the queries")
+    queries = read_lines(path)
     print_table(
         queries,
-        {"answers": [(answer["ids"], answer["microseconds"]) for answer in answers]},
+        {"answers": read_answers(queries, answers_path)},
     )
 
 
@@ -1811,26 +1916,40 @@ def main():
     command.add_argument("--seed", type=int, required=True)
     command.add_argument("--count", type=int, required=True)
     command.add_argument("--out", required=True)
+    command = commands.add_parser("thesaurus")
+    command.add_argument("--out", required=True)
     command = commands.add_parser("peers")
     command.add_argument("--documents", required=True)
     command.add_argument("--queries", required=True)
+    command.add_argument("--out")
     command = commands.add_parser("answers")
     command.add_argument("--program", required=True)
     command.add_argument("--documents", required=True)
     command.add_argument("--queries", required=True)
     command.add_argument("--out", required=True)
+    command.add_argument("--synonyms")
     command = commands.add_parser("score")
     command.add_argument("--queries", required=True)
     command.add_argument("--answers", required=True)
+    command = commands.add_parser("rows")
+    command.add_argument("--queries", required=True)
+    command.add_argument("--answers", required=True)
+    command.add_argument("--synonyms")
+    command.add_argument("--peers")
     given = parser.parse_args()
     if given.command == "corpus":
         write_corpus(given.out)
     elif given.command == "queries":
         write_queries(given.documents, given.seed, given.count, given.out)
+    elif given.command == "thesaurus":
+        write_thesaurus(given.out)
     elif given.command == "peers":
-        run_peers(given.documents, given.queries)
+        run_peers(given.documents, given.queries, given.out)
     elif given.command == "answers":
-        run_answers(given.program, given.documents, given.queries, given.out)
+        run_answers(
+            given.program, given.documents, given.queries, given.out, given.synonyms)
+    elif given.command == "rows":
+        print_rows(given.queries, given.answers, given.synonyms, given.peers)
     else:
         run_score(given.queries, given.answers)
 

@@ -17,6 +17,8 @@ package struct SynonymList: Sendable, Equatable {
 
   /// The greatest counts of lists of an entity or of a file, and of the words of a list.
   package static let (listsMax, wordsMax) = (200_000, 1000)
+  /// The greatest count of words and phrases in all lists of an entity or of a file.
+  package static let textsMax = 500_000
   /// The greatest length of a word or phrase in bytes.
   package static let bytesMax = 200
 
@@ -59,6 +61,13 @@ extension ModelDocument {
         list.fields = named
       }
       lists.append(list)
+    }
+    guard lists.reduce(0, { $0 + $1.from.count + $1.to.count }) <= SynonymList.textsMax else {
+      problem(
+        path + ".synonyms",
+        "The lists of an entity have at most \(SynonymList.textsMax) words and phrases"
+      )
+      return []
     }
     return lists
   }

@@ -97,7 +97,7 @@ import Testing
     try FileManager.default.removeItem(atPath: path)
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     #expect(try found("gamma") == [])
-    #expect(index.index.synonyms.status?.problem == "It is not a file")
+    #expect(index.index.synonyms.status?.problem == "It is not a file, or is hidden")
     try FileManager.default.removeItem(atPath: path)
     #expect(try found("alpha") == ["1 1"])
     #expect(index.index.synonyms.status == nil)
@@ -126,6 +126,85 @@ import Testing
     // The first 50 that objects have.
     #expect(try synonyms(of: "many") == (100..<150).map { $0 })
     #expect(index.index.synonyms.status?.lists == 100_001)
+  }
+
+  // Evidence: P-091g
+  @Test func `of a word that may be divided stand for the whole word`() async throws {
+    let index = try TestIndex(
+      model: Self.model(
+        """
+        [["houseboat", "barge"], ["x-ray", "radiograph"], ["東京", "tokyo"],
+         ["tv", "television"], ["TV", "television"], ["tv", "telly"]]
+        """
+      )
+    )
+    index.commit([
+      1: (body: "My house and my boat", title: nil), 2: (body: "Barge food", title: nil),
+      3: (body: "Radiograph machine", title: nil), 4: (body: "in Tokyo", title: nil),
+      5: (body: "東京都", title: nil), 6: (body: "telly", title: nil),
+    ])
+    #expect(await index.catchUp())
+    #expect(try Self.found("houseboat", in: index) == ["2 2"])
+    let mistaken = try index.result("x-ray machne", match: .forgiving, fuzzy: true)
+    #expect(mistaken.hits.map { "\($0.key.object) \($0.hitClass.rawValue)" } == ["3 3"])
+    #expect(try Self.found("東京", in: index) == ["5 1", "4 2"])
+    #expect(try Self.found("tokyo", in: index) == ["4 1", "5 2"])
+    #expect(try Self.found("tv", in: index) == ["6 2"])
+  }
+
+  /// Synonyms of an entity without texts are in no text, and equal ones take one place.
+  // Evidence: P-091g, P-111g
+  @Test func `of no text, and the same ones again, change nothing`() async throws {
+    let index = try TestIndex(
+      model: TestIndex.model.replacing(
+        #"{"name": "Plain", "#,
+        with: #"{"name": "Plain", "spotlight": {"synonyms": [["photo", "picture"]]}, "#
+      )
+    )
+    index.commit([1: (body: "picture", title: nil), 2: (body: "telly", title: nil)])
+    #expect(await index.catchUp())
+    #expect(try Self.found("photo", in: index) == [])
+    let lines = Array(repeating: "tv, television", count: 60) + ["tv, telly"]
+    let path = index.folder.path + "/synonyms.txt"
+    try Data(lines.joined(separator: "\n").utf8).write(to: URL(filePath: path))
+    #expect(try Self.found("tv", in: index) == ["2 2"])
+  }
+
+  /// Each word has many long synonyms, alone and with its neighbours.
+  // Evidence: P-091g
+  @Test func `have at most so many words in one query`() async throws {
+    let index = try TestIndex()
+    let phrases = (0..<60).map { "a\($0) b\($0) c\($0)" }
+    index.commit([
+      1: (body: phrases.joined(separator: ". "), title: nil), 2: (body: "w1 w2 w3", title: nil),
+    ])
+    #expect(await index.catchUp())
+    let words = (1...24).map { "w\($0)" }
+    var lines: [String] = []
+    for start in words.indices {
+      for end in start..<min(start + 8, words.count) {
+        lines.append(
+          words[start...end].joined(separator: " ") + " => " + phrases.joined(separator: ",")
+        )
+      }
+    }
+    let path = index.folder.path + "/synonyms.txt"
+    try Data(lines.joined(separator: "\n").utf8).write(to: URL(filePath: path))
+    // The first words take the room: 50 synonyms of three words for the first one.
+    #expect(try Self.found("w1", in: index) == ["2 1", "1 2"])
+    #expect(try Self.found(words.joined(separator: " "), in: index) == [])
+    let big = lines.map { $0 + "\n" }.joined()
+    #expect(index.index.synonyms.status?.lists == lines.count && big.utf8.count > 100_000)
+    // A list of 1,000 words is kept once, whatever it says of each of them.
+    let list = (0..<1000).map { "v\($0)" }.joined(separator: ",")
+    let many = Array(repeating: list, count: 250).joined(separator: "\n")
+    try Data(many.utf8).write(to: URL(filePath: path), options: .atomic)
+    #expect(try Self.found("v7", in: index) == [])
+    #expect(index.index.synonyms.status?.lists == 250)
+    try Data((many + "\n" + list).utf8).write(to: URL(filePath: path), options: .atomic)
+    #expect(try Self.found("v7", in: index) == [])
+    let problem = index.index.synonyms.status?.problem
+    #expect(problem?.hasPrefix("Line 251: A file has at most 200000 lists") == true)
   }
 
   /// The synonyms are the present ones, also in the past.

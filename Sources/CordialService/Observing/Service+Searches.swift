@@ -102,9 +102,8 @@ extension Service {
   /// Runs the observed searches again after a change of the synonyms.
   func lookForSynonyms(_ digest: String?) {
     guard let digest, digest != observing.synonyms else { return }
-    let isFirst = observing.synonyms == nil
     observing.synonyms = digest
-    guard !isFirst, observing.registry.hasSearches else { return }
+    guard observing.registry.hasSearches else { return }
     // The index records the position of the change for clients that resume.
     index.follow()
     refreshSearches()

@@ -118,7 +118,7 @@ extension SearchIndex {
     let (known, followed) = (follower.position, follower.followed)
     documents.replace(loaded)
     follower.position = loaded.position
-    follower.followed = nil
+    (follower.followed, follower.synonyms) = (nil, nil)
     // If the other process has added no document, the commits up to `followed` still index nothing.
     if let followed, let position = loaded.position, position.build == known?.build,
       position.next == known?.next, position.token.generation == followed.generation,

@@ -91,7 +91,7 @@ package final class SearchIndex: LogFollower {
     let components = path.split(separator: "/", omittingEmptySubsequences: false)
     synonyms = SynonymSource(
       model,
-      columns: layout.columns,
+      layout,
       in: folder ?? components.dropLast().joined(separator: "/"),
       now: now
     )

@@ -4,32 +4,33 @@ import ObjectModel
 import SQLite
 import Synchronization
 
-/// The present synonyms: those of the model, and those of the file `synonyms.txt` beside the index.
+/// The present synonyms: those of the model, and those of the file `synonyms.txt` beside the store.
 package final class SynonymSource: Sendable {
   /// What the file system knows of the file.
   private enum Version: Equatable {
-    /// Nobody has asked yet.
-    case unknown
     case missing
-    /// A folder, a device or a pipe.
+    /// A folder, a device, a pipe, or a path that cannot be read.
     case other
-    case file(inode: UInt64, size: Int, seconds: Int, nanoseconds: Int)
+    /// The size in bytes, and the times of the last change of the content and of the entry, in
+    /// nanoseconds.
+    case file(inode: UInt64, size: Int, modified: Int, changed: Int)
 
     init(_ path: String) {
       var facts = stat()
       guard unsafe stat(path, &facts) == 0 else {
-        self = .missing
+        self = [ENOENT, ENOTDIR].contains(errno) ? .missing : .other
         return
       }
       guard facts.st_mode & S_IFMT == S_IFREG else {
         self = .other
         return
       }
+      func nanoseconds(_ time: timespec) -> Int { time.tv_sec * 1_000_000_000 + time.tv_nsec }
       self = .file(
         inode: UInt64(facts.st_ino),
         size: Int(facts.st_size),
-        seconds: facts.st_mtim.tv_sec,
-        nanoseconds: facts.st_mtim.tv_nsec
+        modified: nanoseconds(facts.st_mtim),
+        changed: nanoseconds(facts.st_ctim)
       )
     }
   }
@@ -45,9 +46,13 @@ package final class SynonymSource: Sendable {
   }
 
   private struct State {
-    /// The version of the file that was read.
-    var version = Version.unknown
+    /// Whether a search has needed the synonyms.
+    var isLoaded = false
+    /// The version of the file that was read; nil to read it again.
+    var version: Version?
     var status: FileStatus?
+    /// The synonyms of the model alone; nil before they are needed.
+    var own: Synonyms?
     var synonyms = Synonyms()
     var digest = ""
   }
@@ -55,6 +60,8 @@ package final class SynonymSource: Sendable {
   private let path: String
   /// The lists of the model, each with the columns in which they are found; nil for all.
   private let lists: [(list: SynonymList, columns: [String]?)]
+  /// The lists of the model and the languages of its texts, as a text.
+  private let mark: String
   private let now: @Sendable () -> Int64
   private let state = Mutex(State())
 
@@ -62,42 +69,50 @@ package final class SynonymSource: Sendable {
   ///
   /// - Parameters:
   ///   - model: The store's model.
-  ///   - columns: The columns of the index.
+  ///   - layout: The columns of the index.
   ///   - folder: The folder of the file.
   ///   - now: Returns the time, in milliseconds since 1970.
   init(
     _ model: Model,
-    columns: [String],
+    _ layout: IndexLayout,
     in folder: String,
     now: @escaping @Sendable () -> Int64
   ) {
     path = folder + "/synonyms.txt"
     self.now = now
-    // Entities inherit the settings of their parent, whose lists count once.
     var lists: [(list: SynonymList, columns: [String]?)] = []
+    // Entities inherit the settings of their parent, whose lists count once.
+    var known: Set<String> = []
     for spotlight in model.entities.compactMap(\.spotlight) {
       for list in spotlight.synonyms {
         let fields = Set(list.fields ?? spotlight.fields).sorted()
-        let element = (list, fields == columns ? nil : fields)
-        if lists.count > Self.comparedMax || !lists.contains(where: { $0 == element }) {
-          lists.append(element)
-        }
+        guard !fields.isEmpty else { continue }
+        let columns = fields == layout.columns ? nil : fields
+        if known.insert(Self.text(list, columns)).inserted { lists.append((list, columns)) }
       }
     }
     self.lists = lists
+    let languages = layout.languages.sorted { $0.key < $1.key }
+      .map { "\($0.key): \($0.value.joined(separator: ", "))" }
+    let texts = languages + lists.map { Self.text($0.list, $0.columns) }
+    mark = texts.joined(separator: "\n")
   }
 
-  /// The count of lists up to which equal ones are found.
-  private static let comparedMax = 1000
+  private static func text(_ list: SynonymList, _ columns: [String]?) -> String {
+    // No text has this code point.
+    [list.from, list.to, columns ?? ["\u{1}"]].map { $0.joined(separator: "\u{0}") }
+      .joined(separator: "\u{0}\u{0}")
+  }
 
-  /// The present synonyms, with a text that is equal for equal synonyms, empty for none.
+  /// The present synonyms, with a text that is equal for equal synonyms and languages of texts,
+  /// empty for none.
   ///
   /// The first call and a call after a change of the file read the file.
   var present: (synonyms: Synonyms, digest: String) { read { ($0.synonyms, $0.digest) } }
 
   /// The digest of the present synonyms; nil if no search has needed them.
   package var loadedDigest: String? {
-    state.withLock { $0.version == .unknown } ? nil : present.digest
+    state.withLock(\.isLoaded) ? present.digest : nil
   }
 
   /// The status of the file; nil for no file.
@@ -112,37 +127,53 @@ package final class SynonymSource: Sendable {
   }
 
   private func load(_ state: inout State, _ version: Version) {
+    var bytes: [UInt8] = []
     var found: [SynonymList] = []
     var status = FileStatus(read: now())
+    (state.isLoaded, state.version) = (true, version)
     do throws(SynonymFile.Fault) {
-      if version == .other { throw SynonymFile.Fault(message: "It is not a file") }
-      if version != .missing { found = try SynonymFile.lists(try contents()) }
+      if version == .other { throw SynonymFile.Fault(message: "It is not a file, or is hidden") }
+      if version != .missing {
+        bytes = try contents()
+        found = try SynonymFile.lists(bytes)
+      }
     } catch {
       status.problem = error.message
+      bytes = []
+      if error.isPassing { state.version = nil }
     }
     status.lists = found.count
-    var synonyms = Synonyms()
-    for (list, columns) in lists { synonyms.add(list, columns: columns) }
+    let own = state.own ?? synonyms(of: lists)
+    state.own = own
+    var synonyms = own
     for list in found { synonyms.add(list, columns: nil) }
-    state.version = version
     state.status = version == .missing ? nil : status
     state.synonyms = synonyms
-    let texts = lists.map { "\($0.list) \($0.columns ?? [])" } + found.map { "\($0)" }
-    state.digest =
-      texts.isEmpty ? "" : ContentDigest(texts.joined(separator: "\n").utf8).hexadecimal
+    let isEmpty = mark.isEmpty && found.isEmpty
+    state.digest = isEmpty ? "" : ContentDigest(Array(mark.utf8) + [0] + bytes).hexadecimal
+  }
+
+  private func synonyms(of lists: [(list: SynonymList, columns: [String]?)]) -> Synonyms {
+    var synonyms = Synonyms()
+    for (list, columns) in lists { synonyms.add(list, columns: columns) }
+    return synonyms
   }
 
   private func contents() throws(SynonymFile.Fault) -> [UInt8] {
-    // A file that a device or a pipe has replaced meanwhile must not block.
+    // A device or a pipe that has replaced the file meanwhile must not block.
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { throw SynonymFile.Fault(message: "The file cannot be opened") }
+    guard descriptor >= 0 else {
+      throw SynonymFile.Fault(message: "The file cannot be opened", isPassing: true)
+    }
     defer { close(descriptor) }
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
     while true {
       let count = unsafe Glibc.read(descriptor, &buffer, buffer.count)
       if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw SynonymFile.Fault(message: "The file cannot be read") }
+      guard count >= 0 else {
+        throw SynonymFile.Fault(message: "The file cannot be read", isPassing: true)
+      }
       guard count > 0 else { return bytes }
       bytes += buffer.prefix(count)
       guard bytes.count <= SynonymFile.bytesMax else {
@@ -152,9 +183,20 @@ package final class SynonymSource: Sendable {
   }
 }
 
+/// The synonyms of one snapshot, which are read when its first search needs them.
+final class SnapshotSynonyms {
+  private let source: SynonymSource
+  private lazy var present = source.present
+
+  init(_ source: SynonymSource) { self.source = source }
+
+  var synonyms: Synonyms { present.synonyms }
+  var digest: String { present.digest }
+}
+
 /// The synonyms that a search has used.
 package struct UsedSynonyms: Sendable, Equatable {
-  /// A text that is equal for equal synonyms; empty for a search without synonyms.
+  /// A text that is equal for equal synonyms and languages; empty for a search without them.
   package let digest: String
   /// The number of the last commit at which searches may have used others; 0 for none.
   package let after: Int64

@@ -101,7 +101,7 @@ package final class IndexSearcher {
       view: seen,
       vocabulary: vocabulary,
       termCache: termCache,
-      synonyms: synonyms.present,
+      synonyms: SnapshotSynonyms(synonyms),
       interruption: db.progress.interruption
     )
     if let past {

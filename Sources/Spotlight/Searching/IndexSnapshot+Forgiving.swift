@@ -70,6 +70,7 @@ struct ForgivingSearch {
 
   init(_ query: SearchQuery, _ request: SearchRequest) {
     self.query = query
+    self.query.finishNotation()
     self.request = request
     hasSeveralWords = query.plain.count > 1
   }

@@ -9,7 +9,7 @@ import SQLite
 /// equal position has an equal result. The vocabulary only proposes words.
 extension IndexSnapshot {
   /// The maximum counts of words of the index that stand for one typed word, by their kind.
-  private static let (inflectionsMax, partsMax, splitsMax, synonymsMax) = (24, 48, 3, 50)
+  private static let (inflectionsMax, partsMax, splitsMax) = (24, 48, 3)
   /// The least counts of letters of a word that is the beginning of words, that is a part of words,
   /// that is split into words, and of a part of a split word.
   private static let (prefixMin, partMin, splitMin, splitPartMin) = (3, 4, 6, 3)
@@ -30,6 +30,7 @@ extension IndexSnapshot {
     let words = try vocabulary.words(db)
     try query.splitTerms(wordsMax: request.wordsMax) { term in
       guard try !isFound(term, statements), let word = term.word else { return [] }
+      guard try !hasSynonyms([word], words, statements) else { return [] }
       guard try !request.isFuzzy || near(term).words.isEmpty else { return [] }
       return try splits(of: word, words, statements, max: 1).first ?? []
     }
@@ -42,7 +43,7 @@ extension IndexSnapshot {
       query.add(found, to: index)
     }
     try addJoined(to: &query, plain, statements)
-    try addSynonyms(to: &query, plain, statements)
+    try addSynonyms(to: &query, plain, words, statements)
     guard request.hasReadings else { return }
     query.addReadings(KnownLetters(words))
   }
@@ -103,9 +104,12 @@ extension IndexSnapshot {
       (form.columns, form.label) = (columns, "\(word)~")
       forms.append(form)
     }
-    add(UmlautSpelling.others(of: term.text).filter { words.contains($0.utf8) }, .spelling)
+    add(
+      try UmlautSpelling.others(of: term.text).filter { try isAlive("\"\($0)\"", statements) },
+      .spelling
+    )
     for (columns, found) in inflections(of: word, words) {
-      let alive = try alive(found, statements, max: Self.inflectionsMax)
+      let alive = try alive(found, statements, columns, max: Self.inflectionsMax)
       add(alive, .inflection, columns: columns)
     }
     if word.unicodeScalars.count >= Self.partMin {
@@ -134,6 +138,7 @@ extension IndexSnapshot {
   private func alive(
     _ words: some Sequence<String>,
     _ statements: [PreparedStatement],
+    _ columns: [String]? = nil,
     max: Int
   ) throws -> [String] {
     let first = Array(words.prefix(max + 1))
@@ -142,7 +147,8 @@ extension IndexSnapshot {
     var alive: [String] = []
     for word in words {
       guard alive.count < max else { break }
-      if try isAlive("\"\(word)\"", statements) { alive.append(word) }
+      let form = SearchQuery.Term.Form(tokens: [word], mistakes: 1, kind: .part, columns: columns)
+      if try isAlive(SearchQuery.expression(form), statements) { alive.append(word) }
     }
     return alive
   }
@@ -211,63 +217,6 @@ extension IndexSnapshot {
         for index in range { query.add([form], to: index) }
       }
     }
-  }
-
-  /// Adds the synonyms of each word and of successive words.
-  private func addSynonyms(
-    to query: inout SearchQuery,
-    _ plain: [Int],
-    _ statements: [PreparedStatement]
-  ) throws {
-    let synonyms = synonyms.synonyms
-    guard synonyms.longest > 0 else { return }
-    let words = query.required.map { $0.count == 1 ? Tokens.wholes($0[0].text).map(\.text) : [] }
-    for (place, first) in plain.enumerated() {
-      var typed: [String] = []
-      for (offset, index) in plain[place...].enumerated() {
-        typed += words[index]
-        guard index == first + offset, typed.count <= synonyms.longest else { break }
-        let forms = try forms(of: synonyms.targets(of: typed), typed, statements)
-        for index in first...index where !forms.isEmpty { query.add(forms, to: index) }
-      }
-    }
-  }
-
-  /// Returns the forms of the first synonyms that occur in live documents.
-  private func forms(
-    of targets: [Synonyms.Target],
-    _ typed: [String],
-    _ statements: [PreparedStatement]
-  ) throws -> [SearchQuery.Term.Form] {
-    var single: [[String]?: [String]] = [:]
-    var forms: [SearchQuery.Term.Form] = []
-    var count = 0
-    func form(_ tokens: [String], _ columns: [String]?) -> SearchQuery.Term.Form {
-      var form = SearchQuery.Term.Form(tokens: tokens, mistakes: 1, kind: .synonym)
-      form.columns = columns
-      return form
-    }
-    for target in targets where count < Self.synonymsMax {
-      try interruption?.check()
-      var isAlive = false
-      for phrase in target.phrases {
-        let form = form(phrase, target.columns)
-        guard try self.isAlive(SearchQuery.expression(form), statements) else { continue }
-        isAlive = true
-        if phrase.count == 1, Tokens.start(of: phrase[0]) == nil {
-          single[target.columns, default: []].append(phrase[0])
-        } else {
-          forms.append(form)
-        }
-      }
-      if isAlive { count += 1 }
-    }
-    for (columns, tokens) in single.sorted(by: { $0.value[0] < $1.value[0] }) {
-      var form = form([tokens.joined(separator: Readings.alternative)], columns)
-      form.label = typed.joined(separator: " ") + "~"
-      forms.append(form)
-    }
-    return forms
   }
 
   /// Returns the count of documents by which each list of a query is weighed.

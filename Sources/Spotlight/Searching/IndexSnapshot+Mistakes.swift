@@ -35,6 +35,8 @@ extension IndexSnapshot {
     }
     try query.divideTerms(wordsMax: wordsMax) { term in
       guard try !isForgiving || !term.isLiteral && !isTrusted(term) else { return false }
+      // Its synonyms stand for the whole word.
+      guard !term.forms.contains(where: { $0.kind == .synonym }) else { return false }
       return try isMissing(term) && self.near(term).words.isEmpty
     }
     try query.addForms { term in

@@ -12,8 +12,7 @@ package struct IndexSnapshot {
   var view: DocumentTable.View
   let vocabulary: Vocabulary
   let termCache: TermCache
-  /// The present synonyms, and their digest.
-  let synonyms: (synonyms: Synonyms, digest: String)
+  let synonyms: SnapshotSynonyms
   /// The objects of a past commit whose texts the index does not have.
   ///
   /// Such objects changed more than once before the index read them. The object number 0 stands for
@@ -69,7 +68,6 @@ package struct IndexSnapshot {
     }
     let excluded = try SpotlightError.reading { try numbers(of: excluded) }
     guard request.match != .forgiving else {
-      query.finishNotation()
       return try forgivingSearch(query, request, excluded, filter)
     }
     if request.match == .any { query.requirement = .any }

@@ -28,12 +28,13 @@ package struct MistakeSearch {
   package func near(_ words: WordList) -> [NearWord] {
     guard mistakesMax > 0, letters.count <= SPOTLIGHT_WORD_LETTERS_MAX else { return [] }
     var near: [NearWord] = []
-    for words in words.parts {
+    for (number, words) in words.parts.enumerated() {
+      let known = Set(isPrefix && number > 0 ? near.map(\.text) : [])
       for found in self.found(words) {
         let bytes = words.word(found.index).prefix(found.size)
         let word = NearWord(text: String(decoding: bytes, as: UTF8.self), mistakes: found.mistakes)
         // Several lists can have words with the same beginning.
-        if !isPrefix || !near.contains(word) { near.append(word) }
+        if !known.contains(word.text) { near.append(word) }
       }
     }
     let sign = Self.sign(letters.first)
