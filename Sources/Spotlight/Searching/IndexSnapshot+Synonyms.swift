@@ -56,6 +56,7 @@ extension IndexSnapshot {
   ///   - room: The count of words that synonyms of the query may still have, which the method
   ///     reduces.
   /// - Returns: The forms; the synonyms of one word are one form.
+  /// - Throws: `SQLiteError`; `Interrupted`.
   private func forms(
     of typed: [String],
     _ words: WordList,
