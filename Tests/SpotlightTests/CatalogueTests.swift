@@ -19,7 +19,12 @@ private struct Catalogue: Sendable, CustomTestStringConvertible {
     Catalogue(language: "ja", package: "coreutils"),
     Catalogue(language: "ko", package: "coreutils"),
     Catalogue(language: "th", package: "dpkg"),
+    Catalogue(language: "km", package: "dpkg"),
   ].filter { FileManager.default.fileExists(atPath: $0.path) }
+
+  /// Languages with spaces between words.
+  static let spaced = ["de", "fr", "ru", "es"].map { Catalogue(language: $0, package: "dpkg") }
+    .filter { FileManager.default.fileExists(atPath: $0.path) }
 
   /// The translated texts: a table of lengths and offsets, as gettext documents the format.
   func texts() throws -> [String] {
@@ -45,7 +50,7 @@ struct `The texts of real catalogues` {
     character.unicodeScalars.allSatisfy { scalar in
       switch scalar.value {
       case 0x0E01...0x0E30, 0x0E32...0x0E33, 0x0E40...0x0E46, 0x3041...0x3096, 0x30A1...0x30FA,
-        0x4E00...0x9FFF, 0xAC00...0xD7A3:
+        0x4E00...0x9FFF, 0xAC00...0xD7A3, 0x1780...0x17D3:
         true
       default: false
       }
@@ -94,6 +99,9 @@ struct `The texts of real catalogues` {
       let query = String(window)
       let found = try index.result(query, limit: 1000).hits.map { Int($0.key.object) - 1 }
       #expect(found.contains(number), "\(query) of \(texts[number])")
+      let forgiven = try index.result(query, match: .forgiving, fuzzy: true, limit: 1000)
+      let asTyped = forgiven.hits.filter { $0.hitClass == .exact }.map { Int($0.key.object) - 1 }
+      #expect(asTyped.sorted() == found.sorted(), "\(query)")
       let fold = Self.folded(query)
       guard catalogue.language == "th" else {
         #expect(
@@ -108,6 +116,45 @@ struct `The texts of real catalogues` {
       let loose = Self.withoutSigns(query)
       #expect(Set(exact).isSubset(of: found), "\(query)")
       #expect(found.allSatisfy { bare[$0].utf8.contains(loose.utf8) }, "\(query)")
+    }
+    #expect(queries > 200)
+  }
+
+  /// The words of a text that follow each other find the text, as a phrase and without quotes.
+  // Evidence: P-091a, P-091f
+  @Test(arguments: Catalogue.spaced)
+  fileprivate func `are found by their phrases`(catalogue: Catalogue) async throws {
+    var random = SplitMix64(seed: 11)
+    let texts = Array(try catalogue.texts().filter { $0.count < 600 }.prefix(700))
+    let index = try TestIndex()
+    var notes: [Int64: (body: String?, title: String?)?] = [:]
+    for (number, text) in texts.enumerated() { notes[Int64(number + 1)] = (body: text, title: nil) }
+    index.commit(notes)
+    #expect(await index.catchUp())
+    var queries = 0
+    for _ in 0..<4000 where queries < 300 {
+      let number = random.below(texts.count)
+      let words = texts[number].split(whereSeparator: \.isWhitespace)
+      let count = 2 + random.below(4)
+      guard words.count >= count else { continue }
+      let start = random.below(words.count - count + 1)
+      let phrase = words[start..<start + count]
+      guard phrase.allSatisfy({ $0.allSatisfy(\.isLetter) }) else { continue }
+      queries += 1
+      let query = phrase.joined(separator: " ")
+      for text in [query, "\"\(query)\""] {
+        for isPrefix in [false, true] {
+          let result = try index.result(
+            text,
+            match: .forgiving,
+            prefix: isPrefix,
+            fuzzy: true,
+            limit: 1000
+          )
+          let hit = result.hits.first { $0.key.object == Int64(number + 1) }
+          #expect(hit?.hitClass == .exact, "\(text) of \(texts[number])")
+        }
+      }
     }
     #expect(queries > 200)
   }
