@@ -5,6 +5,11 @@ import TestSeeds
 import TestStores
 import Testing
 
+/// Whether others still write.
+private final class Writing: Sendable {
+  let isOn = Atomic(true)
+}
+
 @Suite struct `A forgiving search` {
   private static let base = [
     "convert", "frame", "work", "library", "progress", "bread", "milk", "number", "display",
@@ -160,6 +165,76 @@ import Testing
     #expect(try found("university") == ["3 2", "4 2"])
     #expect(try found("converts") == ["6 2"])
     #expect(try found("body:fly") == ["7 1"])
+  }
+
+  /// Searches on other threads have the classes of the commit that their snapshot names.
+  // Evidence: P-091f, P-094b
+  @Test(arguments: Seeds.first(6))
+  func `finds the classes of a commit while others write`(seed: UInt64) async throws {
+    var random = SplitMix64(seed: seed)
+    let index = try TestIndex()
+    let (library, searched) = (index.library, index.index)
+    #expect(await index.catchUp())
+    let writing = Writing()
+    let readers = (0..<2).map { reader in SplitMix64(seed: seed &* 31 &+ UInt64(reader)) }
+    let checked = try await withThrowingTaskGroup(of: Int.self) { group in
+      for reader in readers {
+        group.addTask {
+          var random = reader
+          var checked = 0
+          let searcher = try searched.makeSearcher()
+          while writing.isOn.load(ordering: .relaxed) || checked < 5 {
+            let query = (0...random.below(3)).map { _ in
+              random.oneIn(3) ? Self.damaged(Self.word(&random), &random) : Self.word(&random)
+            }
+            let request = SearchRequest(
+              query: query.joined(separator: " "),
+              match: .forgiving,
+              entities: nil,
+              isPrefix: true,
+              isFuzzy: true,
+              hasReadings: true,
+              offset: 0,
+              limit: 1000,
+              wordsMax: 64
+            )
+            let (commit, result) = try searcher.snapshot { index in
+              (Int(index.token.number), try index.search(request, without: []))
+            }
+            let texts = library.state.withLock { $0.pasts[commit] }
+            let documents = texts.map { key, texts in
+              (
+                key.object,
+                texts.map { ($0 ?? "").split(separator: " ").map(String.init) }
+              )
+            }
+            let model = ForgivingModel(documents: Dictionary(uniqueKeysWithValues: documents))
+            let wanted = model.classes(query)
+            let note: Comment = "\(query) at \(commit); \(Seeds.repeating(seed))"
+            for (offset, numbers) in wanted.enumerated() {
+              let found = result.hits.filter { $0.hitClass.rawValue == offset + 1 }
+              try #require(
+                Set(found.map(\.key.object)) == numbers,
+                "class \(offset + 1) of \(note)"
+              )
+            }
+            checked += 1
+            await Task.yield()
+          }
+          return checked
+        }
+      }
+      for _ in 0..<80 {
+        let number = Int64(1 + random.below(20))
+        let gone: (body: String?, title: String?)? = nil
+        let text = (0...random.below(5)).map { _ in Self.word(&random) }.joined(separator: " ")
+        index.commit([number: random.oneIn(6) ? gone : (text, random.oneIn(3) ? nil : text)])
+        #expect(await index.catchUp())
+      }
+      writing.isOn.store(false, ordering: .relaxed)
+      return try await group.reduce(0, +)
+    }
+    #expect(checked >= 10)
   }
 
   /// A page has the hits that a longer page has at these places.
