@@ -3,8 +3,8 @@ import SQLite
 
 /// The synonyms of a query's words that a forgiving search also finds.
 extension IndexSnapshot {
-  /// The greatest count of synonyms of one word or of successive words, and of words in all synonyms
-  /// of a query.
+  /// The greatest count of synonyms of one word or of successive words, and of words in all
+  /// synonyms of a query.
   private static let (synonymsMax, wordsMax) = (50, 1000)
 
   /// Adds the synonyms of each word and of successive words.
