@@ -80,9 +80,6 @@ private struct Coverage {
       "PredicateInvalidData.hint", "UnknownSubscriptionData.hint",
     ],
     "A request with another error beside the conflict": ["SaveConflictData.problems"],
-    "A result that changes by more than it has, or a position that the log has lost": [
-      "SubscriptionUpdate.fresh", "SubscriptionUpdate.result", "SubscriptionUpdate.why",
-    ],
     "A redo that fails alone": ["redo ->.dryRun.error"],
     "A damaged index, or one that is being built": [
       "index/status ->.activity", "index/verify ->.differences.id",
