@@ -76,7 +76,7 @@ import Testing
     #expect(
       try shown("mlik the cows zebra", ["TERM": "dumb"]) == [
         "Memo/p1  the milk of the cow", "         (mlik: milk; cows: cow; without zebra)",
-        "1 found", "Only the words as typed: --match all", "",
+        "1 found", "Without: zebra", "Only the words as typed: --match all", "",
       ]
     )
     let filtered = try fixture.run([
