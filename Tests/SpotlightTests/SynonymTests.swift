@@ -170,6 +170,40 @@ import Testing
     #expect(try Self.found("tv", in: index) == ["2 2"])
   }
 
+  /// The digest tells a client that resumes whether a search finds the same as before.
+  // Evidence: P-084b, P-111f
+  @Test func `and languages of texts have a digest`() async throws {
+    func digest(_ model: String, file: String? = nil) async throws -> String {
+      let index = try TestIndex(model: model)
+      index.commit([1: (body: "flies", title: nil)])
+      #expect(await index.catchUp())
+      if let file {
+        let path = index.folder.path + "/synonyms.txt"
+        try Data(file.utf8).write(to: URL(filePath: path))
+      }
+      _ = try Self.found("fly", in: index)
+      return try #require(index.index.synonyms.loadedDigest)
+    }
+    func model(_ language: String) -> String {
+      TestIndex.model.replacing(
+        #""body", "type": "string""#,
+        with: #""body", "type": "string", "language": "\#(language)""#
+      )
+    }
+    #expect(try await digest(TestIndex.model) == "")
+    let digests = [
+      try await digest(model("en")), try await digest(model("de")),
+      try await digest(Self.model(#"[["a", "b"]]"#)),
+      try await digest(Self.model(#"[["b", "a"]]"#)),
+      try await digest(Self.model(#"[{"words": ["a", "b"], "attributes": ["title"]}]"#)),
+      try await digest(TestIndex.model, file: "a, b"),
+      try await digest(TestIndex.model, file: "a, c"), try await digest(model("en"), file: "a, b"),
+    ]
+    #expect(Set(digests).count == digests.count && !digests.contains(""))
+    #expect(try await digest(TestIndex.model, file: "a") == "")
+    #expect(try await digest(model("en")) == digests[0])
+  }
+
   /// Each word has many long synonyms, alone and with its neighbours.
   // Evidence: P-091g
   @Test func `have at most so many words in one query`() async throws {
