@@ -36,6 +36,12 @@ package struct HitLines {
     lines = texts + forgiven
   }
 
+  /// Returns the words of the query that none of the hits has, in the order of the query.
+  package static func wordsLacking(in hits: [JSONValue]) -> [String] {
+    let missing = hits.map { ($0[.missing]?.array ?? []).compactMap(\.string) }
+    return (missing.first ?? []).filter { word in missing.allSatisfy { $0.contains(word) } }
+  }
+
   /// Returns what the search forgave, as in "mlik: milk; without how, do"; nil for nothing.
   private static func forgiven(_ hit: JSONValue) -> String? {
     let matched = (hit[.matched]?.array ?? []).map { word in

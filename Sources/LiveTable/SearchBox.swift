@@ -132,13 +132,10 @@ package struct SearchBox: Sendable {
 
   /// What all hits lack, and the key that makes the search strict or forgiving.
   private var forgiven: [String] {
-    if isStrict { return ["Tab forgives"] }
+    if isStrict { return ["Tab: similar words too"] }
     guard hits.contains(where: { $0[.class] != nil }) else { return [] }
-    let missing = hits.map { ($0[.missing]?.array ?? []).compactMap(\.string) }
-    let everywhere = (missing.first ?? []).filter { word in
-      missing.allSatisfy { $0.contains(word) }
-    }
-    let without = everywhere.map { CellText.text(.string($0)) }.joined(separator: ", ")
+    let without = HitLines.wordsLacking(in: hits).map { CellText.text(.string($0)) }
+      .joined(separator: ", ")
     return (without.isEmpty ? [] : ["without: \(without)"]) + ["Tab: only the words as typed"]
   }
 

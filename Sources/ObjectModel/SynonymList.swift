@@ -1,6 +1,6 @@
 import JSON
 
-/// Words and phrases of which a search of one also finds others.
+/// A list of synonyms: a search for a word of `from` also finds the words of `to`.
 package struct SynonymList: Sendable, Equatable {
   /// The words and phrases that a person types.
   package let from: [String]

@@ -127,9 +127,9 @@ import Testing
     )
     #expect(!box.isStrict && box.press(.tab) == .search && box.isStrict)
     box.show(answer: ["total": 0, "hits": []])
-    #expect(texts(box)[1] == "  0 found; Tab forgives")
+    #expect(texts(box)[1] == "  0 found; Tab: similar words too")
     box.show(answer: answer([hit("T/p1", "Milk")]))
-    #expect(texts(box)[1] == "  1 found: Task 1; Tab forgives")
+    #expect(texts(box)[1] == "  1 found: Task 1; Tab: similar words too")
     #expect(box.press(.tab) == .search && !box.isStrict)
     #expect(texts(box)[1] == "  1 found: Task 1")
   }

@@ -71,8 +71,9 @@ void spotlight_describe_words(
 
 /// Finds the words that contain a part after their first letter.
 ///
-/// Writes the indices of these words, the shorter words first, then in their order: of at most
-/// `foundMax` words, which is the count of all words. Returns the number of the indices.
+/// Writes the indices of these words to `found`, the shorter words first, then in their order.
+/// `foundMax` is the room in `found`, at least the count of all words. Returns the number of the
+/// indices.
 int64_t spotlight_words_containing(
   const struct spotlight_vocabulary *words, const char *part, int32_t size, int64_t *found,
   int64_t foundMax);

@@ -49,10 +49,10 @@ struct Search: AsyncParsableCommand {
   @Option(help: "Tell why the search finds the object of this ID, or why it does not.")
   var why: String?
 
-  @Flag(help: "Search on the terminal while you type; Enter opens an object, Tab forgives nothing.")
+  @Flag(help: "Search on the terminal while you type; Enter opens a hit, Tab takes words as typed.")
   var interactive = false
 
-  @Flag(help: "Print completions of the last word, and how many objects each finds.")
+  @Flag(help: "Print queries that you may be typing, and how many objects each finds.")
   var suggest = false
 
   func validate() throws {
@@ -70,7 +70,7 @@ struct Search: AsyncParsableCommand {
         || match != .forgiving || why != nil || asOf != nil
     else { return }
     throw ValidationError(
-      "--suggest completes the last word; it takes none of --where, --match, --prefix, "
+      "--suggest proposes queries; it takes none of --where, --match, --prefix, "
         + "--fuzzy, --readings, --as-of and --why"
     )
   }
@@ -172,9 +172,8 @@ struct Search: AsyncParsableCommand {
       )
     }
     let forgiven = answer[.hits]?.array?.contains { $0[.class] != nil } == true
-    let words = answer[.hits]?.array?.map { ($0[.missing]?.array ?? []).compactMap(\.string) } ?? []
-    let everywhere = (words.first ?? []).filter { word in words.allSatisfy { $0.contains(word) } }
-    if !everywhere.isEmpty { lines.append("Without: \(everywhere.joined(separator: ", "))") }
+    let lacking = HitLines.wordsLacking(in: answer[.hits]?.array ?? [])
+    if !lacking.isEmpty { lines.append("Without: \(lacking.joined(separator: ", "))") }
     if forgiven { lines.append("Only the words as typed: --match all") }
     let missing = (answer[.missing]?.array ?? []).compactMap(\.string)
     if !missing.isEmpty { lines.append("In no object: \(missing.joined(separator: ", "))") }

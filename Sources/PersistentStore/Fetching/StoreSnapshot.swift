@@ -270,8 +270,8 @@ package struct StoreSnapshot {
 
   /// Calls a body with the numbers of the objects of a fetch, in its order and window.
   ///
-  /// `eachObject` has the same parameters and the same result. Its body receives more than the
-  /// object's number.
+  /// The parameters and the result are those of `eachObject`. The body receives the number of each
+  /// object alone.
   @discardableResult
   package func eachNumber(
     _ plan: FetchPlan,

@@ -46,7 +46,7 @@ package final class SynonymSource: Sendable {
   }
 
   private struct State {
-    /// Whether a search has needed the synonyms.
+    /// Whether the file was read.
     var isLoaded = false
     /// The version of the file that was read; nil to read it again.
     var version: Version?
@@ -98,10 +98,12 @@ package final class SynonymSource: Sendable {
     mark = texts.joined(separator: "\n")
   }
 
+  /// Returns a text that differs for lists that differ: the length of each word precedes the word.
   private static func text(_ list: SynonymList, _ columns: [String]?) -> String {
-    // No text has this code point.
-    [list.from, list.to, columns ?? ["\u{1}"]].map { $0.joined(separator: "\u{0}") }
-      .joined(separator: "\u{0}\u{0}")
+    [list.from, list.to, columns ?? []].map { words in
+      "\(words.count) " + words.map { "\($0.utf8.count):\($0)" }.joined()
+    }
+    .joined()
   }
 
   /// The present synonyms, with a text that is equal for equal synonyms and languages of texts,
@@ -110,7 +112,7 @@ package final class SynonymSource: Sendable {
   /// The first call and a call after a change of the file read the file.
   var present: (synonyms: Synonyms, digest: String) { read { ($0.synonyms, $0.digest) } }
 
-  /// The digest of the present synonyms; nil if no search has needed them.
+  /// The digest of the present synonyms; nil where neither a search nor the index has needed them.
   package var loadedDigest: String? {
     state.withLock(\.isLoaded) ? present.digest : nil
   }

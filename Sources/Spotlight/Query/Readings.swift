@@ -115,8 +115,9 @@ package struct Pinyin: Sendable {
     DispatchQueue.global(qos: .utility).async { _ = shared }
   }
 
-  /// Returns whether a word may consist of pinyin syllables, of which the last one may be
-  /// unfinished, without the table.
+  /// Returns whether pinyin syllables may spell a word, without reading the table.
+  ///
+  /// The last syllable may be unfinished.
   ///
   /// A syllable has a consonant, zh, ch, sh or neither; vowels; and n, ng, r or neither. Few have
   /// no vowel.

@@ -65,8 +65,8 @@ struct Synonyms: Sendable {
 
 /// The reader of a file of synonyms.
 ///
-/// A line has one list: words and phrases with commas between them, each of which finds the others;
-/// or `tv, telly => television`, where those before the arrow find those behind it. A line that
+/// A line is one list. Commas separate its words and phrases, and each one finds the others. In
+/// `tv, telly => television`, the words before the arrow find the words behind it. A line that
 /// begins with `#` is a comment.
 enum SynonymFile {
   /// The greatest size of a file in bytes.

@@ -63,7 +63,7 @@ struct ForgivingSearch {
   private var query: SearchQuery
   private let request: SearchRequest
   private var last: SearchResult.HitClass?
-  /// Whether the query has several words, one of which an object may lack.
+  /// Whether the query has several words, so that class 4 may have objects.
   private let hasSeveralWords: Bool
   /// Whether the search left out some words with typing mistakes.
   private(set) var isCut = false
